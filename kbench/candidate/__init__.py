@@ -1,0 +1,1 @@
+"""The untrusted side: what runs in the candidate's sandbox. Imports nothing of kbench but this package; holds no secret."""

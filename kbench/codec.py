@@ -1,0 +1,35 @@
+"""Dataclasses to plain JSON values and back, validated. The one place that knows pydantic."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+from kbench.errors import SchemaError
+
+T = TypeVar("T")
+
+
+@cache
+def _adapter(cls: type[T]) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cls)
+
+
+def encode(value: Any) -> Any:
+    """A dataclass as JSON-ready dicts, lists, strings and numbers."""
+    return _adapter(type(value)).dump_python(value, mode="json")
+
+
+def decode(cls: type[T], value: Any) -> T:
+    """The dataclass that `encode` made. SchemaError names the first field that does not fit."""
+    from pydantic import ValidationError
+
+    try:
+        result: T = _adapter(cls).validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise SchemaError(f"{cls.__name__}.{where}: {first['msg']}") from error
+    return result

@@ -1,0 +1,171 @@
+"""Fresh inputs at the speed of a copy, and randomised weights. Only torch is imported: `--repro` embeds this file whole.
+
+A problem's get_inputs() draws random numbers and then does something deterministic with them. Drawing is slow on a CPU (50 ms
+for 16 MB, where relu takes 1.5 ms), so each draw is made MASTERS times for real; after that an independent identically
+distributed draw is composed of random segments of the masters at random offsets. Its elements are fresh draws of the same
+distribution in places that no one can foresee, and whatever structure the problem puts on top (a mask, a sort, a softmax)
+is put on top of them by the problem's own code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+MASTERS = 3
+SEGMENTS = 5  # of a composed draw
+SMALL_DRAW = 4096  # elements; below this a draw is simply made
+PATCHES = 3  # elements that tell a near-duplicate from its original
+
+# Operators whose elements are independent and identically distributed, so that segments may be recombined.
+IID = {"rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "uniform_", "normal_", "random_", "exponential_"}
+PERMUTATION = {"randperm"}
+
+
+def leaves_of(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in leaves_of(item)]
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves_of(item)]
+    return []
+
+
+def cast(value: Any, dtype: torch.dtype) -> Any:
+    """Floating tensors in dtype; integers, booleans and everything that is no tensor as they are."""
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype) if value.is_floating_point() else value
+    if isinstance(value, (list, tuple)):
+        return type(value)(cast(item, dtype) for item in value)
+    if isinstance(value, dict):
+        return {key: cast(item, dtype) for key, item in value.items()}
+    return value
+
+
+class Draws(TorchDispatchMode):
+    """Records the random draws of one get_inputs() call, or replays recombinations of recorded ones."""
+
+    def __init__(self, masters: list[list[torch.Tensor]], record: bool, patch_seed: int | None) -> None:
+        super().__init__()
+        self.masters, self.record, self.index = masters, record, 0
+        self.patches = None if patch_seed is None else torch.Generator().manual_seed(patch_seed)
+        if record:
+            self.masters.append([])
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__
+        if name not in IID and name not in PERMUTATION:
+            return func(*args, **(kwargs or {}))
+        if self.record:
+            drawn = func(*args, **(kwargs or {}))
+            self.masters[-1].append(drawn.detach().clone())
+            return drawn
+        drawn = self.recombined(func, name, args, kwargs or {})
+        self.index += 1
+        if self.patches is not None and drawn.numel() > 1:
+            self.patch(drawn, name in PERMUTATION)
+        return drawn
+
+    def recombined(self, func: Any, name: str, args: Any, kwargs: Any) -> torch.Tensor:
+        if self.index >= len(self.masters[0]) or self.masters[0][self.index].numel() < SMALL_DRAW:
+            drawn: torch.Tensor = func(*args, **kwargs)
+            return drawn
+        sources = [master[self.index].reshape(-1) for master in self.masters]
+        target = args[0] if name.endswith("_") else torch.empty_like(self.masters[0][self.index])
+        flat = torch.empty_like(sources[0]) if name.endswith("_") else target.reshape(-1)
+        segments = 1 if name in PERMUTATION else SEGMENTS
+        compose(flat, sources, segments)
+        if name.endswith("_"):
+            target.copy_(flat.reshape(target.shape))
+        return target
+
+    def patch(self, drawn: torch.Tensor, permutation: bool) -> None:
+        """A few elements exchanged for others of the same draw; both are still draws of the same distribution."""
+        flat = drawn.reshape(-1)
+        for _ in range(PATCHES):
+            i, j = torch.randint(flat.numel(), (2,), generator=self.patches).tolist()
+            if permutation:
+                flat[[i, j]] = flat[[j, i]]
+            else:
+                flat[i] = flat[j]
+
+
+def compose(target: torch.Tensor, sources: Sequence[torch.Tensor], segments: int) -> None:
+    """Fills target (flat) with `segments` runs, each from a random source at a random offset, wrapping round."""
+    n = target.numel()
+    numbers = torch.randint(n, (3, segments)).tolist()
+    bounds = [0, *sorted(numbers[0][1:]), n]
+    for begin, end, offset, which in zip(bounds, bounds[1:], numbers[1], numbers[2], strict=False):
+        source, length = sources[which % len(sources)], end - begin
+        first = min(length, n - offset)
+        target[begin : begin + first].copy_(source[offset : offset + first])
+        target[begin + first : end].copy_(source[: length - first])
+
+
+class InputMaker:
+    """Makes get_inputs() calls from seeds. The same (master_seed, seed, near_seed) gives the same bits."""
+
+    def __init__(self, get_inputs: Callable[..., Any], device: str, dtype: torch.dtype) -> None:
+        self.get_inputs, self.device, self.dtype = get_inputs, device, dtype
+        self.masters: dict[tuple[str, int], list[list[torch.Tensor]]] = {}
+
+    def make(self, master_seed: int, seed: int, family: str = "default", near_seed: int | None = None) -> list[Any]:
+        """Arguments of one call: the list get_inputs() returns, floating tensors cast to the precision."""
+        masters = self.masters.get((family, master_seed))
+        if masters is None:
+            masters = self.draw_masters(family, master_seed)
+        torch.manual_seed(seed)
+        with torch.device(self.device), Draws(masters, False, near_seed):
+            return list(cast(self.call(family), self.dtype))
+
+    def call(self, family: str) -> Any:
+        return self.get_inputs() if family == "default" else self.get_inputs(family=family)
+
+    def draw_masters(self, family: str, master_seed: int) -> list[list[torch.Tensor]]:
+        stale = [key for key in self.masters if key[0] == family]
+        for key in stale:
+            del self.masters[key]
+        masters: list[list[torch.Tensor]] = []
+        for i in range(MASTERS):
+            torch.manual_seed(master_seed + i)
+            with torch.device(self.device), Draws(masters, True, None):
+                self.call(family)
+        self.masters[family, master_seed] = masters
+        return masters
+
+
+def constructed(cls: Any, init: Sequence[Any], seed: int, settings: dict[str, Any]) -> torch.nn.Module:
+    """cls(*init) from one seed, in the declared mode and precision."""
+    torch.manual_seed(seed)
+    with torch.device(settings["device"]):
+        module: torch.nn.Module = cls(*init)
+    if settings["mode"] in ("train", "eval"):
+        module.train(settings["mode"] == "train")
+    if settings["precision"] != "float32":
+        module.to(getattr(torch, settings["precision"]))
+    return module
+
+
+def randomise(module: torch.nn.Module, seed: int, noise_buffers: Sequence[str] = ()) -> None:
+    """New values for every parameter and floating running statistic, in place; variances stay positive.
+
+    Initialisation leaves telltales (ones in a norm's weight, zeros in its bias): each value is scaled by 1 +- 0.25, and
+    what was zero becomes noise of a tenth. Other buffers only where `noise_buffers` names them.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    state = dict(module.named_parameters())
+    for name, buffer in module.named_buffers():
+        if buffer.is_floating_point() and (name in noise_buffers or name.endswith(("running_mean", "running_var"))):
+            state[name] = buffer
+    with torch.no_grad():
+        for name, value in state.items():
+            if not value.is_floating_point():
+                continue
+            noise = torch.randn(value.shape, generator=generator)
+            factor = 1 + 0.25 * noise.clamp(-3, 3)
+            fresh = torch.where(value.cpu() == 0, 0.1 * noise, value.cpu() * factor)
+            value.copy_(fresh.abs() + 1e-3 if name.endswith("running_var") else fresh)

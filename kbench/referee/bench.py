@@ -1,0 +1,164 @@
+"""Everything that one problem needs on the bench, kept while candidates of that problem are judged: its description,
+the oracle, and the reference workers.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kbench import sandbox
+from kbench.devices import cpu
+from kbench.errors import ProblemError, RefereeError
+from kbench.referee import clock
+from kbench.referee.case import TORCH_DTYPE, ProblemCase
+from kbench.referee.layout import Layout, lay_out
+from kbench.referee.oracle import Oracle
+from kbench.referee.wire import Tamper, TimedOut, WorkerFailed, WorkerGone
+from kbench.referee.worker import SubServer, Worker
+from kbench.types import FailedCall
+
+SLOT_MEMORY_SHARE = 1 / 32  # of what is available: staging, three sides' slots and their outputs hold as much each
+MAX_SLOT_MEMORY = 512 << 20
+WORKER_MEMORY_SHARE = 0.5
+DECOY_SLOTS = 2
+COMPILE_LIMIT_S = 300.0
+REFERENCE_FILE = "problem.py"
+
+
+def new_seed() -> int:
+    return secrets.randbits(48)
+
+
+class Bench:
+    """Raises ProblemError where the problem cannot be judged, RefereeError where the machinery failed."""
+
+    def __init__(self, problem: ProblemCase, box: sandbox.Sandbox, scratch: Path) -> None:
+        self.problem, self.box, self.scratch = problem, box, scratch
+        self.references: dict[tuple[str, int], Worker] = {}
+        self.failures: dict[str, str] = {}
+        self.compile_box: sandbox.Sandbox | None = None
+        self.memory_bytes = int(cpu.available_bytes() * WORKER_MEMORY_SHARE)
+        self.oracle: Oracle | None = None
+
+    def prepare(self) -> None:
+        """Describes the problem and lays out the shared areas."""
+        self.box.wait_ready()
+        self.compile_box = SubServer(self.box, ["torch._inductor.compile_fx"], self.scratch)
+        self.oracle = Oracle(self.box, self.scratch, 4096, 4096)
+        path = f"{self.box.problem_path}/{REFERENCE_FILE}"
+        self.description = self.oracle.describe(self.problem, path, new_seed())
+        if self.description["stochastic"]:
+            raise ProblemError(f"{self.problem.id}: forward is random: two calls on one input differ, so no kernel can be judged by it")
+        small = lay_out(self.description, 1)
+        call_bytes = small.slot_bytes + sum(leaf.size_bytes for leaf in small.outputs)
+        memory = min(MAX_SLOT_MEMORY, int(cpu.available_bytes() * SLOT_MEMORY_SHARE))
+        self.calls = clock.plan_calls(self.description["call_us"], call_bytes, memory)
+        self.layout: Layout = lay_out(self.description, self.calls[-1] + DECOY_SLOTS)
+        self.oracle.close()
+        self.oracle = Oracle(self.box, self.scratch, self.layout.region_bytes, self.layout.expected_bytes)
+        self.oracle.describe(self.problem, path, new_seed())
+        self.oracle.arguments = self.description["arguments"]
+        self.oracle.map(self.layout)
+
+    @property
+    def stateful(self) -> bool:
+        return bool(self.description["mutated"])
+
+    def load_order(self, box: sandbox.Sandbox, file: str, class_name: str, compile_mode: str | None) -> dict[str, Any]:
+        layout, description = self.layout, self.description
+        return {
+            "path": f"{box.build_path}/{file}", "class_name": class_name, "compile": compile_mode,
+            "init": description["init"], "init_leaves": [leaf.plain() for leaf in layout.init],
+            "state": [leaf.plain() for leaf in layout.state], "leaves": [leaf.plain() for leaf in layout.leaves],
+            "arguments": description["arguments"], "slots": list(layout.slots), "mode": self.mode,
+            "precision": TORCH_DTYPE[self.problem.precision], "device": self.problem.device,
+            "construct_seed": new_seed(), "max_calls": len(layout.slots), "max_leaves": layout.max_leaves,
+            "table_bytes": layout.table_bytes, "region_bytes": layout.region_bytes,
+        }  # fmt: skip
+
+    @property
+    def mode(self) -> str:
+        """Mode to put a module into: a problem's own mode is what its fresh module is in."""
+        if self.problem.mode != "own":
+            return self.problem.mode
+        return "train" if self.description["training"] else "eval"
+
+    def new_worker(self, box: sandbox.Sandbox | SubServer, side: str) -> Worker:
+        name = f"{side}-{os.urandom(4).hex()}"
+        return Worker(box, self.layout, self.scratch, name, self.memory_bytes)
+
+    def reference(self, side: str, pair: int) -> Worker | None:
+        """The reference worker of that side and pair, made on first use; None where the reference fails on that side."""
+        if side in self.failures:
+            return None
+        if (side, pair) not in self.references:
+            if side == "compile":
+                self.compile_box.wait_ready()
+            worker = self.new_worker(self.compile_box if side == "compile" else self.box, side)
+            order = self.load_order(self.box, REFERENCE_FILE, "Model", "" if side == "compile" else None)
+            try:
+                worker.load(order, COMPILE_LIMIT_S)
+            except (Tamper, WorkerGone, WorkerFailed, TimedOut) as error:
+                worker.close()
+                self.fail(side, error)
+                return None
+            worker.freeze()
+            self.references[side, pair] = worker
+        return self.references[side, pair]
+
+    def fail(self, side: str, error: Exception) -> None:
+        """Eager must work; a torch.compile that does not is recorded and its column stays empty."""
+        if side == "eager":
+            raise RefereeError(f"{self.problem.id}: the eager reference failed: {error}")
+        self.failures[side] = str(error)
+        for key in [key for key in self.references if key[0] == side]:
+            self.references.pop(key).close()
+
+    def close(self) -> None:
+        for worker in self.references.values():
+            worker.close()
+        if self.oracle is not None:
+            self.oracle.close()
+        self.compile_box.close()
+        self.box.close()
+
+    @property
+    def staging(self) -> cpu.Region:
+        assert self.oracle is not None
+        return self.oracle.staging
+
+    def make_weights(self, seed: int, randomised: bool) -> None:
+        """A set of weights from a seed, into staging; the oracle answers with it from now on."""
+        assert self.oracle is not None
+        targets = [leaf.plain() for leaf in (*self.layout.init, *self.layout.state)]
+        self.oracle.ask(do="weights", seed=seed, randomised=randomised, targets=targets)
+
+    def fill(self, recipes: dict[int, FailedCall]) -> None:
+        """Fresh inputs into slots of staging."""
+        assert self.oracle is not None
+        items = [
+            {"base": self.layout.slots[slot], "master_seed": r.master_seed, "seed": r.input_seed, "family": r.family,
+             "near_seed": r.near_seed}
+            for slot, r in recipes.items()
+        ]  # fmt: skip
+        self.oracle.ask(do="fill", slots=items)
+
+    def expect(self, slots: Sequence[int], want: Sequence[int], state: bool) -> set[tuple[int, int]]:
+        assert self.oracle is not None
+        bases = [self.layout.slots[slot] for slot in slots]
+        return self.oracle.expect(self.layout, bases, want, state, self.stateful)
+
+    def wrong_places(self, index: tuple[int, int], chosen: torch.Tensor, k: float) -> tuple[int, int]:
+        """How many of a candidate's indices name a wrong place, and the flat position of the first."""
+        assert self.oracle is not None
+        place, output = index
+        leaf = self.layout.index_answers[output]
+        self.oracle.value(leaf).copy_(chosen)
+        answer = self.oracle.ask(do="places", place=place, leaf=output, answer=leaf.plain(), k=k)
+        return int(answer["wrong"]), int(answer["first"])

@@ -1,0 +1,62 @@
+"""What the driver hands to the lane: one candidate to be judged on one problem under one protocol. JSON all through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kbench.types import Precision
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How much is measured. Data, not code paths."""
+
+    name: str
+    pairs: int  # fresh pairs of workers
+    repeats: int  # blocks of every K, pair and side
+    oracle_s: float  # seconds of the oracle's time for checked calls, at least one a block
+    interval: bool
+
+
+STRICT = Protocol("strict", pairs=3, repeats=2, oracle_s=4.0, interval=True)
+QUICK = Protocol("quick", pairs=1, repeats=1, oracle_s=1.0, interval=False)
+PROTOCOLS = {protocol.name: protocol for protocol in (STRICT, QUICK)}
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemCase:
+    """The reference in one shape, mode and precision, on one device."""
+
+    id: str
+    source: str
+    content_hash: str
+    shape: dict[str, object] = field(default_factory=dict)
+    families: tuple[str, ...] = ("default",)
+    mode: str = "own"  # "train", "eval", or "own": as the module comes
+    noise_buffers: tuple[str, ...] = ()
+    precision: Precision = Precision.FP32
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Pooled between-process sd of a pair's log-ratio, from A/A runs, per duration class; df = runs - 1."""
+
+    sd: dict[str, float] = field(default_factory=dict)
+    df: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    problem: ProblemCase
+    build_folder: str
+    file: str  # the solution's file in the build folder
+    class_name: str
+    protocol: Protocol
+    baselines: tuple[str, ...] = ("eager", "compile")
+    compile_mode: str | None = None  # of the candidate itself; builtin/compile only
+    timeout_s: float = 60.0
+    calibration: Calibration = field(default_factory=Calibration)
+
+
+TORCH_DTYPE = {Precision.FP32: "float32", Precision.BF16: "bfloat16", Precision.FP16: "float16"}

@@ -1,0 +1,197 @@
+"""What the lane looks at while a candidate stands frozen after a block: inputs, outputs, state. And leaves decoys."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from kbench.devices import cpu
+from kbench.referee import compare, outputs
+from kbench.referee.bench import Bench
+from kbench.referee.layout import CHECKED_AT_ONCE, Answer
+from kbench.referee.outputs import Published, Wrong, output_name
+from kbench.referee.worker import Block, Worker
+from kbench.types import FailedCall, Gate, Mismatch, Status
+
+SETTLE_S = 1.0  # how long an unfinished output is given to become right, to tell "late" from "wrong"
+STATE_CHECK_CALLS = 8  # a changing state is followed through blocks of at most so many calls
+DECOY_BYTES = 64 << 20  # overwritten after a block, at most
+EPS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7, "float64": 2.0**-52, "complex64": 2.0**-23}
+_random = random.SystemRandom()
+
+
+class Checks:
+    """Gathers evidence over a judging. Every method raises outputs.Wrong at the first failure."""
+
+    def __init__(self, bench: Bench, oracle_s: float) -> None:
+        self.bench = bench
+        self.budgets: dict[str, compare.Budget] = {}
+        self.checked = self.blocks = self.state_checks = self.decoys = 0
+        self.mismatch: Mismatch | None = None
+        self.failed_call: FailedCall | None = None
+        cost_s = 5 * bench.description["call_us"] / 1e6
+        self.checks_a_block = max(1, min(CHECKED_AT_ONCE, int(oracle_s / 20 / max(cost_s, 1e-4))))
+
+    def block(self, worker: Worker, block: Block, rows: list[list[Published]], recipes: dict[int, FailedCall]) -> None:
+        self.blocks += 1
+        self.inputs(worker, block, rows)
+        chosen = sorted(_random.sample(range(len(rows)), min(self.checks_a_block, len(rows))))
+        taken = {call: [outputs.take(worker.pid, item) for item in rows[call]] for call in chosen}
+        states = self.read_state(worker, block)
+        self.leave_decoys(worker, rows, taken)
+        follow = self.bench.stateful and len(rows) <= STATE_CHECK_CALLS
+        selected = self.bench.expect(block.slots, chosen, follow)
+        for place, call in enumerate(chosen):
+            self.failed_call = replace(recipes[block.slots[call]], calls_before=call)
+            for item, actual in zip(rows[call], taken[call], strict=True):
+                try:
+                    self.output(place, item, actual, (place, item.output) in selected)
+                except Wrong as wrong:
+                    raise self.late_or_wrong(worker, place, item, wrong) from wrong
+            self.checked += 1
+        self.failed_call = None
+        self.state(states, follow)
+
+    def inputs(self, worker: Worker, block: Block, rows: list[list[Published]]) -> None:
+        layout = self.bench.layout
+        for slot in set(block.slots):
+            if not cpu.same_bytes(worker.region, self.bench.staging, layout.slots[slot], layout.slot_bytes):
+                raise Wrong(Status.INCORRECT, "inputs", "the candidate changed its inputs")
+        inside = outputs.overlaps_inputs(rows, worker.pid, f"region-{worker.name}")
+        if inside is not None:
+            raise Wrong(
+                Status.INCORRECT, "inputs", f"call {inside.call} returned memory of its input where the reference returns its own"
+            )
+
+    def output(self, place: int, item: Published, actual: torch.Tensor, index: bool) -> None:
+        answer = self.bench.layout.answers[place][item.output]
+        name = output_name(self.bench.layout, item.output)
+        self.value(name, actual, answer, (place, item.output) if index else None)
+
+    def value(self, name: str, actual: torch.Tensor, answer: Answer, index: tuple[int, int] | None = None) -> None:
+        """One tensor against its exact and eager answers."""
+        assert self.bench.oracle is not None
+        exact, eager = self.bench.oracle.value(answer.exact), self.bench.oracle.value(answer.eager)
+        if exact.dtype == torch.int64:
+            self.integers(name, actual, exact, eager, index)
+            return
+        if actual.is_complex():
+            actual = torch.view_as_real(actual)
+        differs = compare.non_finite_differs(actual, exact, eager)
+        if differs is not None:
+            self.wrong(name, differs, actual, exact, "values", "NaN or infinity stands in the wrong places")
+        eps = EPS[str(actual.dtype).removeprefix("torch.")]
+        budget = self.budgets.setdefault(name, compare.Budget())
+        budget.learn(compare.error_of(eager, exact, eps))
+        errors = compare.error_of(actual, exact, eps)
+        if not budget.admits(errors):
+            over = max(budget.figures(), key=lambda f: f.candidate / f.budget)
+            told = f"{over.metric} error {over.candidate:.2e} against fp64, budget {over.budget:.2e} (eager: {over.eager:.2e})"
+            self.wrong(name, compare.outside_budget(actual, exact, budget), actual, exact, "values", told)
+
+    def integers(
+        self, name: str, actual: torch.Tensor, exact: torch.Tensor, eager: torch.Tensor, index: tuple[int, int] | None
+    ) -> None:
+        mine = actual.to(torch.int64)
+        self.budgets.setdefault(name, compare.Budget())
+        if index is None:
+            wrong = (mine != exact) & (mine != eager)
+            if bool(wrong.any()):
+                self.wrong(name, wrong, mine, exact, "values", f"{int(wrong.sum())} of {wrong.numel()} integers differ")
+            return
+        bad, first = self.bench.wrong_places(index, mine, compare.K_EAGER)
+        if bad:
+            mask = torch.zeros(mine.numel(), dtype=torch.bool)
+            mask[first] = True
+            told = f"{bad} of {mine.numel()} indices name a place whose value is not the right one, or one place twice"
+            self.wrong(name, mask.reshape(mine.shape), mine, exact, "values", told)
+
+    def wrong(
+        self, name: str, mask: torch.Tensor, actual: torch.Tensor, exact: torch.Tensor, gate: str, told: str
+    ) -> None:
+        self.mismatch = compare.first_wrong(name, mask, actual, exact)
+        raise Wrong(Status.INCORRECT, gate, f"{name}: {told}")
+
+    def late_or_wrong(self, worker: Worker, place: int, item: Published, wrong: Wrong) -> Wrong:
+        """An output that becomes right after done was flipped was not wrong but unfinished: the clock was cheated."""
+        import time
+
+        worker.thaw()
+        time.sleep(SETTLE_S)
+        worker.freeze()
+        mismatch = self.mismatch
+        try:
+            self.output(place, item, outputs.take(worker.pid, item), False)
+        except Wrong:
+            self.mismatch = mismatch
+            return wrong
+        evidence = f"the output of call {item.call} was unfinished when done was flipped; {SETTLE_S:.0f} s later it was right"
+        return Wrong(Status.TIMING_INVALID, "finished", evidence)
+
+    def read_state(self, worker: Worker, block: Block) -> dict[int, torch.Tensor]:
+        """Copies of the candidate's own state tensors, by position in the reference's state."""
+        if worker.weights not in ("by_name", "by_order"):
+            return {}
+        found = outputs.states(self.bench.layout, block.table)
+        return {i: outputs.take(worker.pid, item) for i, item in enumerate(found) if item is not None}
+
+    def state(self, taken: dict[int, torch.Tensor], follow: bool) -> None:
+        """What the reference's forward changes must have changed alike; nothing else may have changed at all."""
+        layout, mutated = self.bench.layout, set(self.bench.description["mutated"])
+        for i, wanted in enumerate(layout.state):
+            name = f"state {wanted.name}"
+            if wanted.name in mutated:
+                if not follow:
+                    continue
+                if i not in taken:
+                    raise Wrong(Status.INCORRECT, "state", f"{name} is changed by the reference and has no counterpart in the solution")
+                answer = layout.state_answers[i]
+                self.value(name, taken[i], answer)
+            elif i in taken:
+                loaded = self.bench.staging.bytes(wanted.offset, wanted.size_bytes)
+                if taken[i].dtype == getattr(torch, wanted.dtype) and bytes(_raw(taken[i])) != loaded:
+                    raise Wrong(Status.INCORRECT, "state", f"the candidate changed {name}, which the reference leaves alone")
+        self.state_checks += 1 if (follow or not mutated) else 0
+
+    def leave_decoys(self, worker: Worker, rows: list[list[Published]], taken: dict[int, list[torch.Tensor]]) -> None:
+        """Overwrites outputs with other calls' answers, while nothing of the worker runs."""
+        donors = list(taken)
+        spent = 0
+        for row in _random.sample(rows, len(rows)):
+            others = [call for call in donors if call != row[0].call] or donors
+            for item, other in zip(row, taken[_random.choice(others)], strict=True):
+                spent += item.leaf.size_bytes
+                if spent > DECOY_BYTES:
+                    return
+                self.decoys += 1
+                outputs.leave_decoy(worker.pid, item, other if len(donors) > 1 else other.flip(0) if other.ndim else other)
+
+    def disturb(self, worker: Worker, rows: list[list[Published]]) -> None:
+        """The same for a reference worker, so that its memory has the candidate's history."""
+        chosen = _random.sample(range(len(rows)), min(self.checks_a_block, len(rows)))
+        taken = {call: [outputs.take(worker.pid, item) for item in rows[call]] for call in chosen}
+        decoys = self.decoys
+        self.leave_decoys(worker, rows, taken)
+        self.decoys = decoys
+
+    def gates(self, calls: int) -> Sequence[Gate]:
+        """Evidence so far. A gate that has seen nothing has not passed."""
+        shapes = ", ".join(f"{leaf.dtype}{list(leaf.shape)}" for leaf in self.bench.layout.outputs)
+        seen = self.blocks > 0
+        share = max((f.candidate / f.budget for b in self.budgets.values() for f in b.figures() if f.budget), default=0.0)
+        state = f"{self.state_checks} blocks: as the reference's, nothing else changed" if self.bench.layout.state else "no state"
+        return (
+            Gate("wire", seen or None, f"{self.blocks} blocks, every message asked for"),
+            Gate("structure", seen or None, f"{calls} calls returned {shapes}"),
+            Gate("inputs", seen or None, f"unchanged in all {calls} calls, compared bit for bit"),
+            Gate("values", self.checked > 0 or None, f"{self.checked} of {calls} outputs compared with fp64, worst at {share:.2f} of its budget"),
+            Gate("state", (self.state_checks > 0 or not self.bench.layout.state) or None, state),
+            Gate("decoys", self.decoys > 0 or None, f"{self.decoys} outputs overwritten with other calls' answers"),
+        )  # fmt: skip
+
+
+def _raw(tensor: torch.Tensor) -> memoryview:
+    return memoryview(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())

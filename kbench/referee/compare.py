@@ -1,0 +1,120 @@
+"""Is an output right? Its error against fp64 must stay within a budget that eager PyTorch's own error sets.
+
+    error <= K_EAGER * (worst error of eager so far, same metric) + FLOOR_ULP ulp of rms(y)
+
+in three metrics: relative L2, centred relative L2 (how y varies about its mean), and max over elements of
+|error| / max(rms(y), |y|). There is no absolute tolerance. Structure and the non-finite mask are exact.
+
+K_EAGER and FLOOR_ULP stand between the honest controls (a sequential fp32 sum over 4096 products has 5-10 times the error of
+a blocked one) and the wrong solutions (TF32 and bf16 inside: hundreds of times).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from kbench.types import ErrorFigure, Mismatch
+
+K_EAGER = 16.0
+FLOOR_ULP = 4.0
+METRICS = ("relative_l2", "centred_l2", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """The three metrics of one output against fp64, and the floor of each in the same unit."""
+
+    values: tuple[float, float, float]
+    floors: tuple[float, float, float]
+
+
+def error_of(actual: torch.Tensor, exact: torch.Tensor, eps: float) -> Errors:
+    """Metrics of actual (any float) against exact (fp64), finite elements only; same shape. eps of the output's dtype."""
+    finite = exact.isfinite()
+    if not bool(finite.all()):
+        actual, exact = actual[finite], exact[finite]
+    if exact.numel() == 0:
+        return Errors((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    error = actual.double() - exact
+    rms = float(exact.square().mean().sqrt())
+    centred = exact - exact.mean()
+    spread = float(centred.square().mean().sqrt())
+    scale = exact.abs().clamp_min(max(rms, 1e-300))
+    wobble = float((error - error.mean()).square().mean().sqrt())
+    values = (
+        float(error.square().mean().sqrt()) / max(rms, 1e-300),
+        wobble / spread if spread > 0 else 0.0,
+        float((error.abs() / scale).max()),
+    )
+    rounding = 0.5 * eps * rms / spread if spread > 0 else 0.0
+    return Errors(values, (FLOOR_ULP * eps, FLOOR_ULP * eps + rounding, FLOOR_ULP * eps))
+
+
+class Budget:
+    """Eager's worst error so far for one output, and the candidate's; they only grow while a problem is judged."""
+
+    def __init__(self) -> None:
+        self.eager = [0.0, 0.0, 0.0]
+        self.candidate = [0.0, 0.0, 0.0]
+        self.floors = [0.0, 0.0, 0.0]
+
+    def learn(self, eager: Errors) -> None:
+        self.eager = [max(a, b) for a, b in zip(self.eager, eager.values, strict=True)]
+        self.floors = [max(a, b) for a, b in zip(self.floors, eager.floors, strict=True)]
+
+    def limits(self) -> list[float]:
+        return [K_EAGER * e + f for e, f in zip(self.eager, self.floors, strict=True)]
+
+    def admits(self, errors: Errors) -> bool:
+        """Whether every metric lies within its limit; NaN does not."""
+        self.candidate = [max(a, b) if b == b else float("inf") for a, b in zip(self.candidate, errors.values, strict=True)]
+        return all(value <= limit for value, limit in zip(errors.values, self.limits(), strict=True))
+
+    def figures(self) -> list[ErrorFigure]:
+        rows = zip(METRICS, self.candidate, self.eager, self.limits(), strict=True)
+        return [ErrorFigure(metric, candidate, eager, limit) for metric, candidate, eager, limit in rows]
+
+
+def worst(budgets: Sequence[Budget]) -> tuple[ErrorFigure, ...]:
+    """Per metric the output that used most of its budget."""
+    tables = [budget.figures() for budget in budgets]
+    columns = zip(*tables, strict=True)
+    return tuple(max(column, key=lambda f: f.candidate / f.budget if f.budget else 0.0) for column in columns)
+
+
+def non_finite_differs(actual: torch.Tensor, exact: torch.Tensor, eager: torch.Tensor) -> torch.Tensor | None:
+    """Mask of elements whose NaN or infinity is neither that of fp64 (rounded to the dtype) nor eager's; None if none."""
+    rounded = exact.to(actual.dtype)
+    mine = _kind(actual)
+    wrong = (mine != _kind(rounded)) & (mine != _kind(eager.to(actual.dtype)))
+    return wrong if bool(wrong.any()) else None
+
+
+def _kind(value: torch.Tensor) -> torch.Tensor:
+    """0 finite, 1 NaN, 2 +inf, 3 -inf."""
+    return value.isnan().to(torch.int8) + 2 * value.isposinf() + 3 * value.isneginf()
+
+
+def first_wrong(name: str, wrong: torch.Tensor, actual: torch.Tensor, exact: torch.Tensor) -> Mismatch:
+    """The first element of the mask, in row-major order."""
+    flat = int(wrong.reshape(-1).to(torch.int8).argmax()) if wrong.numel() else 0
+    index, left = [], flat
+    for size in reversed(wrong.shape):
+        index.append(left % size)
+        left //= size
+    place = tuple(reversed(index))
+    shown = (float(actual[place]), float(exact[place]))
+    return Mismatch(name, place, shown[0], shown[1], int(wrong.sum()), wrong.numel())
+
+
+def outside_budget(actual: torch.Tensor, exact: torch.Tensor, budget: Budget) -> torch.Tensor:
+    """Mask of the elements that break the max metric, or of the worst one where only a norm is broken."""
+    finite = exact.isfinite()
+    rms = float(exact[finite].square().mean().sqrt()) if bool(finite.any()) else 1.0
+    scaled = (actual.double() - exact).abs() / exact.abs().clamp_min(max(rms, 1e-300))
+    scaled = torch.where(finite, scaled, torch.zeros_like(scaled))
+    mask = ~(scaled <= budget.limits()[2])
+    return mask if bool(mask.any()) else scaled == scaled.max()

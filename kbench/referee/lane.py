@@ -1,0 +1,151 @@
+"""The lane process: one a device. Serves the driver's requests over a socket; judges; never runs problem or candidate code.
+
+    prepare   start the reference sandbox and describe the problem   -> what the builder needs
+    judge     judge one built candidate                              -> a Verdict
+
+Sandboxes start before torch is imported here, so that the imports run side by side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kbench import sandbox
+from kbench.candidate import protocol
+from kbench.codec import decode, encode
+from kbench.errors import KBenchError, ProblemError
+from kbench.referee.case import Case, ProblemCase
+
+if TYPE_CHECKING:
+    from kbench.referee.bench import Bench
+
+_numbers = iter(range(1, 1 << 30))
+
+
+class Lane:
+    def __init__(self, rung: str, cache: Path, scratch: Path) -> None:
+        self.rung, self.cache, self.scratch = rung, cache, scratch
+        self.bench: Bench | None = None
+        self.box: sandbox.Sandbox | None = None
+        self.box_folder = ""
+        self.flush: Any = None
+        self.setup: dict[str, float] = {}
+
+    def prepare(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Describes the problem; from then on its bench is warm."""
+        problem = decode(ProblemCase, request["problem"])
+        if self.bench is None or self.bench.problem != problem:
+            started = time.monotonic()
+            if request.get("build_folder"):
+                self.warm(request["build_folder"])
+            self.open_bench(problem)
+            self.setup = {"reference set-up": time.monotonic() - started}
+        assert self.bench is not None
+        description = self.bench.description
+        wanted = ("init", "init_leaves", "call_us", "fp64", "mutated")
+        return {"mode": self.bench.mode, **{key: description[key] for key in wanted}}
+
+    def open_bench(self, problem: ProblemCase) -> None:
+        self.close_bench()
+        box = self.reference_box(problem)
+        from kbench.devices import cpu
+        from kbench.referee.bench import Bench
+
+        if self.flush is None:
+            self.flush = cpu.Flush()
+        bench = Bench(problem, box, self.scratch)
+        try:
+            bench.prepare()
+        except BaseException:
+            bench.close()
+            raise
+        self.bench = bench
+
+    def reference_box(self, problem: ProblemCase) -> sandbox.Sandbox:
+        folder = Path(tempfile.mkdtemp(prefix="problem-", dir=self.scratch))
+        (folder / "problem.py").write_text(problem.source, encoding="utf-8")
+        folder.chmod(0o755)
+        inductor = self.cache / "inductor"
+        inductor.mkdir(parents=True, exist_ok=True)
+        plan = sandbox.Plan(build=str(folder), problem=str(folder), oracle=True, cache=str(inductor))
+        return sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
+
+    def warm(self, build_folder: str) -> None:
+        """Starts the sandbox of the next candidate, so that its imports run while something else is waited for."""
+        if self.box is None or self.box_folder != build_folder:
+            self.drop_box()
+            self.box = sandbox.Sandbox(self.rung, sandbox.Plan(build=build_folder), self.scratch, next(_numbers) % 8)
+            self.box_folder = build_folder
+
+    def judge(self, request: dict[str, Any]) -> dict[str, Any]:
+        case = decode(Case, request["case"])
+        self.warm(case.build_folder)
+        self.prepare({"problem": request["case"]["problem"]})
+        from kbench.referee.judging import Judging
+
+        started = time.monotonic()
+        assert self.bench is not None and self.box is not None
+        self.box.wait_ready()
+        setup, self.setup = self.setup, {}
+        setup["candidate's sandbox"] = time.monotonic() - started
+        try:
+            judging = Judging(self.bench, case, self.box, self.flush)
+            judging.seconds.update(setup)
+            return {"verdict": encode(judging.run())}
+        finally:
+            self.drop_box()
+
+    def drop_box(self) -> None:
+        if self.box is not None:
+            self.box.close()
+            self.box = None
+
+    def close_bench(self) -> None:
+        if self.bench is not None:
+            self.bench.close()
+            self.bench = None
+
+    def close(self) -> None:
+        self.drop_box()
+        self.close_bench()
+
+
+def serve(channel: socket.socket, lane: Lane) -> None:
+    while (request := protocol.receive(channel)) is not None:
+        try:
+            answer = getattr(lane, request["do"])(request)
+        except KBenchError as error:
+            answer = {"failed": type(error).__name__, "text": str(error)}
+            if not isinstance(error, ProblemError):
+                lane.close()
+        except Exception:
+            answer = {"failed": "RefereeError", "text": traceback.format_exc()[-8000:]}
+            lane.close()
+        protocol.send(channel, answer)
+
+
+def main() -> None:
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # no thread of the lane may spin while a block runs
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what an interrupt means
+    fd, rung, cache, scratch = sys.argv[1:5]
+    lane = Lane(rung, Path(cache), Path(scratch))
+    try:
+        serve(socket.socket(fileno=int(fd)), lane)
+    finally:
+        lane.close()
+        with contextlib.suppress(OSError):
+            shutil.rmtree(scratch)
+
+
+if __name__ == "__main__":
+    main()

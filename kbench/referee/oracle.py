@@ -1,0 +1,81 @@
+"""The lane's end of the oracle: the problem's own code in a process of its own, asked for inputs, weights and answers."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kbench import freezer, sandbox
+from kbench.candidate import protocol
+from kbench.devices import cpu
+from kbench.errors import ProblemError, RefereeError
+from kbench.processes import spawn
+from kbench.referee.case import TORCH_DTYPE, ProblemCase
+from kbench.referee.layout import Layout, Leaf
+
+ORACLE_LIMIT_S = 300.0
+
+
+class Oracle:
+    """Spawned twice a problem: once to describe it, then with areas of the right size. `staging` is the lane's truth."""
+
+    def __init__(self, box: sandbox.Sandbox, folder: Path, staging_bytes: int, expected_bytes: int) -> None:
+        self.staging = cpu.Region("staging", staging_bytes)
+        self.expected = cpu.Region("expected", expected_bytes)
+        self.hold = freezer.create(f"kbench-{os.getpid()}-oracle-{os.urandom(3).hex()}", None)
+        descriptor, path = tempfile.mkstemp(prefix="oracle-", suffix=".log", dir=folder)
+        request = {"role": "oracle", "limits": {"RLIMIT_CORE": 0}}
+        spawned = spawn(box, request, [self.staging.fd, self.expected.fd], descriptor, self.hold)
+        os.close(descriptor)
+        self.log_path, self.channel = Path(path), spawned.channel
+        self.channel.settimeout(ORACLE_LIMIT_S)
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """One request and its answer. ProblemError where the problem's own code raised; RefereeError where it died."""
+        try:
+            protocol.send(self.channel, request)
+            answer = protocol.receive(self.channel)
+        except (OSError, protocol.WireError) as error:
+            raise RefereeError(f"the oracle did not answer {request['do']!r}: {error}") from error
+        if answer is None:
+            raise RefereeError(f"the oracle died during {request['do']!r} (out of memory?)")
+        if "failed" in answer:
+            raise ProblemError(f"{request['do']}: {answer['failed']}")
+        return answer
+
+    def describe(self, problem: ProblemCase, path: str, seed: int) -> dict[str, Any]:
+        return self.ask(
+            do="describe", path=path, shape=problem.shape, precision=TORCH_DTYPE[problem.precision],
+            device=problem.device, mode=problem.mode, seed=seed, noise_buffers=list(problem.noise_buffers),
+        )  # fmt: skip
+
+    def map(self, layout: Layout) -> None:
+        sizes = {"staging": self.staging.size_bytes, "expected": self.expected.size_bytes}
+        self.ask(do="map", sizes=sizes, leaves=[leaf.plain() for leaf in layout.leaves], arguments=self.arguments)
+
+    arguments: Any = None
+
+    def value(self, leaf: Leaf) -> torch.Tensor:
+        """A view of the expected area as the leaf's tensor; valid until the next `expect`."""
+        kind = torch.float64 if leaf.dtype == "float64" else torch.int64
+        return self.expected.tensor(leaf.offset, leaf.elements, kind).reshape(leaf.shape)
+
+    def expect(self, layout: Layout, bases: Sequence[int], want: Sequence[int], state: bool, stateful: bool) -> set[tuple[int, int]]:
+        """Fills the expected area for the calls at `want`; the (place, output) pairs whose output is a selection's indices."""
+        answer = self.ask(
+            do="expect", bases=list(bases), want=list(want), stateful=stateful,
+            targets=[[a.plain() for a in row] for row in layout.answers[: len(want)]],
+            state=[a.plain() for a in layout.state_answers] if state else [],
+        )  # fmt: skip
+        return {(place, output) for place, output in answer["selected"]}
+
+    def close(self) -> None:
+        self.channel.close()
+        self.hold.close()
+        self.staging.close()
+        self.expected.close()

@@ -1,0 +1,166 @@
+"""A worker as the lane sees it: spawned, frozen, thawed for a block, read while it stands still, and ended."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kbench import freezer, sandbox
+from kbench.candidate import protocol
+from kbench.devices import cpu
+from kbench.processes import spawn
+from kbench.referee.layout import Layout
+from kbench.referee.wire import Line, Tamper, TimedOut, WorkerGone
+
+WATCH_S = 0.05  # how often a running block looks whether the worker still lives
+LOG_BYTES = 1 << 20
+FILE_BYTES = 256 << 20
+_UNPUBLISHED = 0xFFFFFFFF
+
+
+class SubServer:
+    """A second fork server inside a sandbox, with more imported: torch.compile's machinery takes 3 s and serves many."""
+
+    def __init__(self, box: sandbox.Sandbox, preload: Sequence[str], folder: Path) -> None:
+        self.box, self.build_path = box, box.build_path
+        self.hold = freezer.create(f"kbench-{os.getpid()}-server-{os.urandom(3).hex()}", None)
+        log = os.open(folder / "compile-server.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        self.control = spawn(box, {"role": "server", "preload": list(preload), "limits": {}}, [], log, self.hold).channel
+        os.close(log)
+        self.ready = False
+
+    def wait_ready(self) -> None:
+        if not self.ready:
+            self.control.settimeout(sandbox.START_LIMIT_S)
+            if protocol.receive(self.control) is None:
+                raise WorkerGone("the server for torch.compile did not start")
+            self.control.settimeout(30.0)
+            self.ready = True
+
+    def last_words(self) -> str:
+        return self.box.last_words()
+
+    def close(self) -> None:
+        self.control.close()
+        self.hold.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block as it ran: the lane's own time, and the table as it stood when everything was frozen."""
+
+    elapsed_us: float
+    slots: tuple[int, ...]
+    table: bytes
+
+
+class Worker:
+    """One candidate or reference process. `freezer`, `region` and `table` are its own and end with it."""
+
+    def __init__(self, box: sandbox.Sandbox | SubServer, layout: Layout, folder: Path, name: str, memory_bytes: int) -> None:
+        self.layout, self.name, self.clone = layout, name, False
+        self.go = cpu.Region(f"go-{name}", protocol.GO_BYTES, readable_only=True)
+        self.table = cpu.Region(f"table-{name}", layout.table_bytes)
+        self.region = cpu.Region(f"region-{name}", layout.region_bytes)
+        self.freezer = freezer.create(f"kbench-{os.getpid()}-{name}", memory_bytes)
+        self.log_path = folder / f"{name}.log"
+        log = os.open(self.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+        limits = {
+            "RLIMIT_DATA": memory_bytes, "RLIMIT_FSIZE": FILE_BYTES, "RLIMIT_NPROC": 1024,
+            "RLIMIT_NOFILE": 1024, "RLIMIT_CORE": 0,
+        }  # fmt: skip
+        try:
+            request = {"role": "worker", "limits": limits}
+            spawned = spawn(box, request, [self.go.fd, self.table.fd, self.region.fd], log, self.freezer)
+        except BaseException:
+            self._release()
+            raise
+        finally:
+            os.close(log)
+        self.pid, self.line = spawned.pid, Line(spawned.channel)
+        self.frozen = False
+        self.weights = ""
+
+    def load(self, order: dict[str, Any], limit_s: float) -> None:
+        self.weights = self.line.ask({"do": "load", **order}, limit_s)["weights"]
+
+    def put_weights(self, staging: cpu.Region, seed: int, limit_s: float) -> None:
+        self.thaw()
+        cpu.copy(self.region, staging, 0, self.layout.weight_bytes)
+        self.line.ask({"do": "weights", "construct_seed": seed}, limit_s)
+
+    def block(self, slots: Sequence[int], prepare: Callable[[], None], limit_s: float) -> Block:
+        """Runs one block of len(slots) calls. `prepare` fills the region, while nothing of the worker runs.
+
+        The inputs, K and the order appear while it is frozen, and letting it go is what starts the clock: there is no
+        moment at which it could have worked on them unseen. It is frozen again when this returns.
+        """
+        self.thaw()
+        self.line.ask({"do": "arm", "clone": self.clone}, limit_s)
+        self.freeze()
+        prepare()
+        self._clear_table(len(slots))
+        sequence = random.SystemRandom().randrange(1, 1 << 32)
+        seen = protocol.load_word(self.table.address)
+        order = (ctypes.c_uint32 * len(slots))(*slots)
+        ctypes.memmove(self.go.address + protocol.GO_ORDER_OFFSET, order, ctypes.sizeof(order))
+        protocol.store_word(self.go.address + 4, len(slots))
+        protocol.store_word(self.go.address, sequence)
+        protocol.wake_word(self.go.address)
+        started = time.perf_counter_ns()
+        self.thaw()
+        ended = self._wait_done(sequence, seen, started, limit_s)
+        self.freeze()
+        self.line.quiet()
+        return Block((ended - started) / 1e3, tuple(slots), self.table.bytes(0, self.layout.table_bytes))
+
+    def _clear_table(self, calls: int) -> None:
+        row = protocol.row_bytes(self.layout.max_leaves)
+        for call in range(calls):
+            protocol.store_word(self.table.address + protocol.TABLE_ROWS_OFFSET + call * row, _UNPUBLISHED)
+
+    def _wait_done(self, sequence: int, seen: int, started: int, limit_s: float) -> int:
+        deadline = started + int(limit_s * 1e9)
+        while True:
+            word = protocol.wait_word(self.table.address, seen, WATCH_S)
+            now = time.perf_counter_ns()
+            if word == sequence:
+                return now
+            if word != seen:
+                raise Tamper("something other than the worker program wrote the done word")
+            self.line.quiet()
+            if now > deadline:
+                raise TimedOut(f"a block did not end within {limit_s:.0f} s")
+
+    def freeze(self) -> None:
+        if not self.frozen and not self.freezer.freeze():
+            raise Tamper("the worker's processes could not be stopped")
+        self.frozen = True
+
+    def thaw(self) -> None:
+        self.frozen = False
+        self.freezer.thaw()
+
+    def log_tail(self) -> str:
+        with open(self.log_path, "rb") as log:
+            log.seek(max(0, os.path.getsize(self.log_path) - 4000))
+            return log.read().decode(errors="replace")
+
+    def close(self) -> None:
+        self._release()
+        self.line.channel.close()
+
+    def _release(self) -> None:
+        self.freezer.close()
+        for region in (self.go, self.table, self.region):
+            region.close()
+        if self.log_path.exists():
+            os.truncate(self.log_path, min(LOG_BYTES, self.log_path.stat().st_size))
+
+

@@ -1,0 +1,260 @@
+"""Quantiles, intervals and estimators. Standard library and numpy only; scipy is the tests' second source.
+
+Does not cover: which of these a summary uses and over what (aggregate), or how a judging takes its samples (referee).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+
+from kbench.types import Interval
+
+NORMAL_DF = 1e4  # from here on Student's t is its Cornish-Fisher expansion; the next term is below 1e-11 at p = 1e-15
+BOOTSTRAP_PROBLEMS = 20
+BOOTSTRAP_EVENTS = 5.0  # problems' worth of successes, and of failures
+SMALLEST_TAIL = 1e-15
+RESAMPLES = 4000  # bootstrap; the end points' own Monte Carlo error is then about 3 % of the interval's width
+
+
+# ---- distributions ---------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def student_t_quantile(p: float, df: float) -> float:
+    """The p-quantile of Student's t with df >= 1 degrees of freedom (not only whole numbers; inf is the normal).
+
+    Relative error below 1e-9 for p in 1e-15..1 - 1e-15; ValueError outside that or for df < 1.
+    """
+    if not (SMALLEST_TAIL <= p <= 1 - SMALLEST_TAIL and df >= 1):
+        raise ValueError(f"no Student quantile for p={p}, df={df}")
+    if p == 0.5:
+        return 0.0
+    size = _normal_to_t(abs(NormalDist().inv_cdf(p)), df) if df >= NORMAL_DF else _t_bisected(abs(p - 0.5), p, df)
+    return math.copysign(size, p - 0.5)
+
+
+def binomial_tail(successes: int, n: int, p: float) -> float:
+    """P(X >= successes) for X ~ Binomial(n, p), exactly: the one-sided test that a rate is not above p.
+
+    Uses P(X >= x) = I_p(x, n - x + 1) (Abramowitz & Stegun 26.5.24).
+    """
+    if not (0 <= p <= 1 and n >= 0):
+        raise ValueError(f"no binomial tail for n={n}, p={p}")
+    if successes <= 0:
+        return 1.0
+    if successes > n or p == 0:
+        return 0.0
+    return 1.0 if p == 1 else _incomplete_beta(p, 1 - p, float(successes), float(n - successes + 1))
+
+
+def _t_bisected(from_centre: float, p: float, df: float) -> float:
+    """t > 0 with P(0 < T < t) = from_centre, by bisection on log t. Tail or centre, whichever mass is smaller and so
+    loses no digits, is what it looks at."""
+    tail, by_tail = min(p, 1 - p), from_centre > 0.25
+    low, high = -40.0, 40.0
+    for _ in range(64):
+        middle = (low + high) / 2
+        square = math.exp(2 * middle)
+        x, y = df / (df + square), square / (df + square)
+        if by_tail:
+            too_large = 0.5 * _incomplete_beta(x, y, df / 2, 0.5) < tail
+        else:
+            too_large = 0.5 * _incomplete_beta(y, x, 0.5, df / 2) > from_centre
+        low, high = (low, middle) if too_large else (middle, high)
+    return math.exp((low + high) / 2)
+
+
+def _normal_to_t(z: float, df: float) -> float:
+    """Student's t from the normal quantile by Cornish and Fisher (Abramowitz & Stegun 26.7.5), for large df."""
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / df + second / df**2 + third / df**3
+
+
+def _incomplete_beta(x: float, y: float, a: float, b: float) -> float:
+    """I_x(a, b), regularised; y = 1 - x is given as well, so that neither end loses digits."""
+    if x <= 0 or y <= 0:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1.0 - _incomplete_beta_lower(y, x, b, a)
+    return _incomplete_beta_lower(x, y, a, b)
+
+
+def _incomplete_beta_lower(x: float, y: float, a: float, b: float) -> float:
+    """Lentz's continued fraction (Numerical Recipes 6.4), which converges fast for x < (a + 1) / (a + b + 2)."""
+    tiny = 1e-300
+    c, d = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1) or tiny)
+    fraction = d
+    for m in range(1, 100_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1.0 / (1.0 + term * d or tiny)
+            c = 1.0 + term / c or tiny
+            fraction *= c * d
+        if abs(c * d - 1.0) < 1e-16:
+            break
+    return math.exp(a * math.log(x) + b * math.log(y) - _log_beta(a, b)) / a * fraction
+
+
+def _log_beta(a: float, b: float) -> float:
+    # Digits are lost for large a only as far as lgamma(a) * 2e-16: below 1e-10 up to a = 1e5.
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+
+# ---- intervals -------------------------------------------------------------------------------------------------------
+
+
+def wilson_interval(successes: float, n: int, level: float = 0.95) -> Interval | None:
+    """Wilson's score interval for a rate (Wilson 1927; Brown, Cai & DasGupta 2001). None where n is 0.
+
+    `successes` need not be whole: a mean of n values in [0, 1] is at most as variable as a rate, so the interval of
+    n * mean successes is a safe one for it.
+    """
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n}")
+    if n == 0:
+        return None
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    rate, square = successes / n, z * z
+    centre = (rate + square / (2 * n)) / (1 + square / n)
+    half = z / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    high = 1.0 if successes == n else min(1.0, centre + half)
+    return Interval(low, high, level)
+
+
+def geometric_mean(values: Sequence[float]) -> float | None:
+    """exp(mean log); None of nothing. ValueError for a value that is not above 0."""
+    return math.exp(math.fsum(_logs(values)) / len(values)) if len(values) else None
+
+
+def geometric_mean_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
+    """Student's t interval on the logs, as ratios. None of fewer than two values: one says nothing of its spread."""
+    if len(values) < 2:
+        return None
+    logs = np.array(_logs(values))
+    return _log_interval(float(logs.mean()), float(logs.std(ddof=1)), len(logs), len(logs) - 1, level)
+
+
+def interval_from_pairs(
+    log_ratios: Sequence[float], pooled_sd: float, pooled_df: float, level: float = 0.95
+) -> Interval:
+    """exp(mean log ratio -+ t * pooled_sd / sqrt(pairs)) with t at pooled_df, which is not pairs - 1.
+
+    `pooled_sd` is the standard deviation of one pair's log ratio between processes, pooled over stored A/A runs of
+    this device and duration class, with `pooled_df` degrees of freedom. ValueError without a pair.
+    """
+    if not log_ratios or pooled_sd < 0:
+        raise ValueError(f"no interval from {len(log_ratios)} pairs with sd {pooled_sd}")
+    return _log_interval(math.fsum(log_ratios) / len(log_ratios), pooled_sd, len(log_ratios), pooled_df, level)
+
+
+def bootstrap_interval(values: Sequence[float], level: float = 0.95, seed: int = 0) -> Interval | None:
+    """Percentile interval of the mean of one value a problem, problems drawn with replacement (a cluster bootstrap).
+
+    A problem's samples are alike, so the problem is the unit that is drawn, with the mean over its samples for value
+    (Davison & Hinkley 1997, 3.8). Same seed, same interval. None of fewer than two problems.
+    """
+    data = np.asarray(values, dtype=float)
+    if len(data) < 2:
+        return None
+    rng = np.random.default_rng(seed)
+    rows = max(1, 2**22 // len(data))  # resamples at once: bounds the memory, not the result's distribution
+    means = [
+        data[rng.integers(0, len(data), (min(rows, RESAMPLES - done), len(data)))].mean(axis=1)
+        for done in range(0, RESAMPLES, rows)
+    ]
+    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), level)
+
+
+def rate_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
+    """Interval of a rate from one value in [0, 1] a problem: the share of its samples, or of draws of k of them.
+
+    Wilson's where every value is 0 or 1. Else the bootstrap over problems, where it can be trusted: with few problems,
+    or few that differ, it covers 40-90 % instead of 95 % (simulated, 2-8 samples of beta-binomial problems), so there
+    Wilson's with the number of problems, which covers at least its level whatever the spread. None of no problem.
+    """
+    total, n = math.fsum(values), len(values)
+    scarce = n < BOOTSTRAP_PROBLEMS or min(total, n - total) < BOOTSTRAP_EVENTS
+    if scarce or all(value in (0, 1) for value in values):
+        return wilson_interval(min(max(total, 0.0), float(n)), n, level)
+    return bootstrap_interval(values, level)
+
+
+def _log_interval(mean: float, sd: float, n: int, df: float, level: float) -> Interval:
+    half = student_t_quantile((1 + level) / 2, df) * sd / math.sqrt(n)
+    return Interval(math.exp(mean - half), math.exp(mean + half), level)
+
+
+def _logs(values: Sequence[float]) -> list[float]:
+    if any(not 0 < value < math.inf for value in values):
+        raise ValueError("a geometric mean needs finite values above 0")
+    return [math.log(value) for value in values]
+
+
+# ---- k of n samples --------------------------------------------------------------------------------------------------
+
+
+def pass_at_k(n: int, c: int, k: int) -> float | None:
+    """1 - C(n - c, k) / C(n, k): the chance that k of n samples, c of them right, hold a right one.
+
+    The unbiased estimator of Chen et al. 2021 (HumanEval, section 2.1). None where k > n: fewer samples than k do not
+    say, whether or not one of them is right.
+    """
+    if not (0 <= c <= n and k >= 1):
+        raise ValueError(f"pass@{k} of {c} right in {n}")
+    return None if k > n else 1 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def best_at_k(scores: Sequence[float], k: int) -> float | None:
+    """The expected best score of k drawn from these n without replacement; None where k > n.
+
+    The i-th smallest (from 1) is the best of C(i - 1, k - 1) of the C(n, k) draws.
+    """
+    if k < 1:
+        raise ValueError(f"best@{k}")
+    return None if k > len(scores) else float(np.sort(np.asarray(scores, dtype=float)) @ _best_shares(len(scores), k))
+
+
+@lru_cache(maxsize=256)
+def _best_shares(n: int, k: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    draws = math.comb(n, k)
+    return np.array([math.comb(i - 1, k - 1) / draws for i in range(1, n + 1)])
+
+
+# ---- the clock's straight line ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AffineFit:
+    """elapsed = intercept + slope * k, all in microseconds."""
+
+    slope: float  # time of a call, free of fixed overhead
+    intercept: float  # fixed overhead of a block
+    residual_rms: float  # of the medians against the line, over the distinct k
+
+
+def affine_fit(k: Sequence[float], elapsed_us: Sequence[float]) -> AffineFit:
+    """Weighted least squares through the median time of each distinct k, weight 1/k: noise grows with length.
+
+    ValueError unless the two are equally long and k takes at least two values, all above 0.
+    """
+    if len(k) != len(elapsed_us) or len(set(k)) < 2 or min(k) <= 0:
+        raise ValueError(f"no line through {len(elapsed_us)} times at {len(set(k))} lengths")
+    lengths, times = np.asarray(k, dtype=float), np.asarray(elapsed_us, dtype=float)
+    x = np.unique(lengths)
+    y = np.array([np.median(times[lengths == length]) for length in x])
+    weights = 1 / x / np.sum(1 / x)
+    x_mean, y_mean = weights @ x, weights @ y
+    slope = float(weights @ ((x - x_mean) * (y - y_mean)) / (weights @ (x - x_mean) ** 2))
+    intercept = float(y_mean - slope * x_mean)
+    return AffineFit(slope, intercept, float(np.sqrt(np.mean((y - intercept - slope * x) ** 2))))

@@ -1,0 +1,296 @@
+"""The frozen dataclasses that travel along the straight line, and the words they use. Imports nothing of kbench.
+
+    Problem -> Request -> Reply -> Solution -> Build -> Verdict -> Record -> Summary
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+SCHEMA_VERSION = 1  # of everything written to disk; a reader refuses a newer one
+
+
+class Status(StrEnum):
+    """How an attempt ended. The first failure along the line decides; only CORRECT passes."""
+
+    REFUSED = "refused"
+    NO_CODE = "no_code"
+    COMPILE_ERROR = "compile_error"
+    RUNTIME_ERROR = "runtime_error"
+    TIMEOUT = "timeout"
+    INCORRECT = "incorrect"
+    TAMPER = "tamper"
+    TIMING_INVALID = "timing_invalid"
+    POLICY = "policy"
+    CORRECT = "correct"
+    INFRA_ERROR = "infra_error"  # ours: retried, never scored as the model's
+
+
+class Precision(StrEnum):
+    FP32 = "fp32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One reference module, described without running it.
+
+    `content_hash` is sha256 over the file's bytes; `shapes`, `inputs` and `spec` are the module's literal
+    SHAPES, INPUTS and SPEC (empty where the file has none, as in KernelBench).
+    """
+
+    id: str  # "level1/019_relu", or "level1/1_Name" in a suite
+    level: int
+    path: str
+    source: str
+    content_hash: str
+    shapes: dict[str, dict[str, object]] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ("default",)
+    spec: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.id.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Source text of one candidate. `origin` says where it came from: a file, a reply, or builtin/NAME."""
+
+    source: str
+    origin: str
+    language: str = "unknown"
+    class_name: str = "ModelNew"
+    compile_mode: str | None = None  # torch.compile mode; builtin/compile only
+
+    @property
+    def builtin(self) -> bool:
+        return self.origin.startswith("builtin/")
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What the builder left: a folder that a worker gets a private copy of, or the reason why there is none."""
+
+    key: str  # content address: sha256 over source, toolchain and versions
+    folder: str | None
+    log: str  # capped head and tail of what compiler and import printed
+    seconds: float
+    cached: bool
+    status: Status | None = None  # COMPILE_ERROR or TIMEOUT; None when built
+    error: str = ""  # the compiler's first error, or the exception's last line
+
+    def __post_init__(self) -> None:
+        if (self.folder is None) == (self.status is None):
+            raise ValueError("a Build has a folder or a failing status, never both or neither")
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A two-sided interval at `level`; low <= high."""
+
+    low: float
+    high: float
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ValueError(f"interval [{self.low}, {self.high}] is upside down")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One check and the positive evidence it gave. `passed` is None where it did not run: that is never a pass."""
+
+    name: str
+    passed: bool | None
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The first wrong element of a checked output, and how wrong the output is as a whole."""
+
+    output: str  # "output", "output[1]" or "state running_mean"
+    index: tuple[int, ...]
+    actual: float
+    expected: float
+    wrong_elements: int
+    total_elements: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorFigure:
+    """A candidate's worst error over all checked outputs against fp64, beside eager's and the budget it implies."""
+
+    metric: str  # "relative_l2", "centred_l2" or "max"
+    candidate: float
+    eager: float
+    budget: float
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSample:
+    """One timed block as it was measured: K back-to-back calls between go and done."""
+
+    side: str  # "candidate", "eager", "compile"
+    pair: int
+    k: int
+    elapsed_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    """Baseline time over candidate time, > 1 is faster. `interval` is None on an uncalibrated device or under quick."""
+
+    baseline: str  # "eager" or "compile"
+    value: float
+    interval: Interval | None = None
+    pairs: tuple[float, ...] = ()  # one ratio a pair of workers
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.value) and self.value > 0):
+            raise ValueError(f"speed-up over {self.baseline} is {self.value}")
+
+    @property
+    def surely_faster(self) -> bool | None:
+        """Whether the interval lies above 1; None where there is no interval."""
+        return None if self.interval is None else self.interval.low > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Steady-state time of a call per side, in microseconds, and the raw blocks it came from."""
+
+    latency_us: dict[str, float]  # side -> time of a call
+    single_call_us: dict[str, float]  # side -> shortest block of the smallest K, over K: fixed overhead included
+    speedups: tuple[Speedup, ...]
+    samples: tuple[BlockSample, ...]
+    overhead_us: dict[str, float] = field(default_factory=dict)  # side -> intercept of the affine fit
+    flags: tuple[str, ...] = ()  # "noisy", "latency_bound", "uncalibrated", "quick"
+
+    def speedup(self, baseline: str) -> Speedup | None:
+        return next((s for s in self.speedups if s.baseline == baseline), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """What it takes to make the failed call again: seeds of the judging it came from, spent and no secret any more."""
+
+    master_seed: int
+    input_seed: int
+    family: str
+    near_seed: int | None  # a near-duplicate of the call made from the same other seeds without it
+    weight_seed: int
+    calls_before: int  # of its block, on the same weights; matters where forward changes state
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the referee found. Everything in it was measured outside the candidate's process, `claims` excepted."""
+
+    status: Status
+    message: str  # one line for a person
+    gates: tuple[Gate, ...] = ()
+    errors: tuple[ErrorFigure, ...] = ()
+    mismatch: Mismatch | None = None
+    failed_call: FailedCall | None = None
+    timing: Timing | None = None
+    calls_made: int = 0
+    calls_checked: int = 0
+    weights: str = ""  # "by_name", "by_order", "by_seed", "stateless"
+    stage_seconds: dict[str, float] = field(default_factory=dict)
+    build_seconds: float | None = None
+    detail: str = ""  # compiler's message, traceback: the candidate's own words, capped
+    sandbox: str = ""
+    protocol: str = ""
+    device: str = ""
+    claims: dict[str, float] = field(default_factory=dict)  # reported from the candidate's process; nothing rests on it
+
+    def __post_init__(self) -> None:
+        if self.status is Status.CORRECT and (not self.gates or not all(g.passed for g in self.gates)):
+            raise ValueError("a correct verdict needs positive evidence from every gate")
+
+
+# ---- what is stored: one Record a line of attempts.jsonl, one RunInfo a run ------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFacts:
+    """What the provider said of a reply beside its text. None is unknown, never 0."""
+
+    model: str
+    tokens_input: int | None = None
+    tokens_output: int | None = None  # reasoning included, as providers bill it
+    tokens_reasoning: int | None = None
+    tokens_cached: int | None = None
+    cost_usd: float | None = None
+    stop_reason: str | None = None
+    latency_s: float | None = None
+    reused: bool = False  # a stored reply judged again: its tokens and cost stand on an earlier line
+
+
+def attempt_key(problem_id: str, sample: int) -> str:
+    return f"{problem_id}#{sample}"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One attempt as it ended. It has a status, or the reason why the problem is not run on this device at all.
+
+    `started` and `ended` are ISO 8601 with an offset; `solution_hash` is sha256 of the source judged, None without one.
+    """
+
+    run_id: str
+    problem_id: str
+    level: int
+    sample: int  # from 0
+    started: str
+    ended: str
+    status: Status | None
+    not_run: str | None = None  # "needs 17.2 GB"
+    verdict: Verdict | None = None
+    solution_hash: str | None = None
+    language: str = "unknown"
+    origin: str = ""
+    reply: ReplyFacts | None = None  # None where no model was asked
+    exempt: bool = False  # a baseline judged as a candidate: no policy applies to it
+    key: str = ""  # attempt_key(problem_id, sample); filled in when empty
+    schema: int = SCHEMA_VERSION
+
+    def __post_init__(self) -> None:
+        key = attempt_key(self.problem_id, self.sample)
+        if not self.key:
+            object.__setattr__(self, "key", key)
+        if self.key != key or self.sample < 0:
+            raise ValueError(f"attempt {self.key!r} is sample {self.sample} of {self.problem_id}")
+        if (self.status is None) == (self.not_run is None):
+            raise ValueError(f"{key} has a status or a reason why it is not run, never both or neither")
+        if self.verdict is not None and self.verdict.status is not self.status:
+            raise ValueError(f"{key} is {self.status} and its verdict {self.verdict.status}")
+        if self.status is Status.CORRECT and self.verdict is None:
+            raise ValueError(f"{key} is correct without a verdict")
+
+    @property
+    def settled(self) -> bool:
+        """Whether a resumed run leaves this attempt alone."""
+        return self.status is not Status.INFRA_ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """run.json: what was run and where. `problems` is the selection in its order, problem id to content hash."""
+
+    run_id: str
+    created: str
+    kbench_version: str
+    config: dict[str, object]  # resolved; never a key or a secret
+    environment: dict[str, object]
+    protocol: dict[str, object]
+    suite_hash: str
+    problems: dict[str, str]
+    samples: int = 1  # attempts a problem that were asked for
+    schema: int = SCHEMA_VERSION
