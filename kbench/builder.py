@@ -41,7 +41,10 @@ _ERROR_LINE = re.compile(r"^.*\b(?:fatal )?error\b(?::| #\d+:).*$", re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class BuildOrder:
-    """A solution and what its constructor gets (JSON trees as the oracle described them)."""
+    """A solution and what its constructor gets (JSON trees as the oracle described them).
+
+    `context` names what decides them: the problem's content and shape.
+    """
 
     solution: Solution
     init: Any
@@ -49,6 +52,7 @@ class BuildOrder:
     mode: str
     precision: str
     device: str
+    context: str
     limit_s: float = BUILD_LIMIT_S
 
 
@@ -83,7 +87,7 @@ class Builder:
     def key(self, order: BuildOrder) -> str:
         """sha256 over everything that can change what is built."""
         parts = [
-            order.solution.source, order.solution.class_name, json.dumps(order.init), order.mode, order.precision,
+            order.solution.source, order.solution.class_name, order.context, order.mode, order.precision,
             order.device, __version__, self.rung, *toolchain(),
         ]  # fmt: skip
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
@@ -253,8 +257,8 @@ def toolchain() -> tuple[str, ...]:
             found.append("none")
     for tool in ("c++", "nvcc"):
         path = shutil.which(tool)
-        told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout if path else "none"
+        told = (
+            subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout if path else "none"
+        )
         found.append(told)
     return tuple(found)
-
-

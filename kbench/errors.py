@@ -1,12 +1,12 @@
 """Every exception that kbench raises on purpose. The command line maps them to exit codes in one place.
 
-    KBenchError
-    |- ConfigError      the command, a flag or a file it names is wrong          exit 2
-    |- ProblemError     a problem file cannot be loaded, run or judged           exit 2
-    |- SchemaError      a stored record is torn, foreign or of a newer version   exit 2
-    |- ModelError       a model could not be asked                               exit 2
-    |- SandboxError     the sandbox that was asked for is not to be had          exit 2
-    `- RefereeError     the referee itself failed; never the candidate's fault   recorded as infra_error
+KBenchError
+|- ConfigError      the command, a flag or a file it names is wrong          exit 2
+|- ProblemError     a problem file cannot be loaded, run or judged           exit 2
+|- SchemaError      a stored record is torn, foreign or of a newer version   exit 2
+|- ModelError       a model could not be asked                               exit 2
+|- SandboxError     the sandbox that was asked for is not to be had          exit 2
+`- RefereeError     the referee itself failed; never the candidate's fault   recorded as infra_error
 """
 
 

@@ -1,11 +1,15 @@
-"""Whole files, written so that a reader sees the old one or the new one and never half of one."""
+"""What is written: dataclasses as JSON text, and whole files of which a reader never sees half."""
 
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
 from pathlib import Path
+from typing import Any
 
+from kbench.codec import encode
 from kbench.errors import ConfigError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -47,3 +51,18 @@ def cannot_write(path: Path, error: OSError) -> ConfigError:
     if error.errno in FULL:
         return ConfigError(f"{path}: no space left; what was written before is whole: free some and run it again")
     return ConfigError(f"{path}: cannot be written: {error.strerror or error}")
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """A dataclass as JSON in ASCII. NaN and the infinities, which JSON has no numbers for, are strings that
+    `codec.decode` reads as the numbers they name."""
+    separators = (",", ":") if indent is None else None
+    return json.dumps(_finite(encode(value)), indent=indent, allow_nan=False, separators=separators)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list) else value

@@ -1,8 +1,8 @@
 """Stops every process of a worker at once and lets it go again; caps its memory where the kernel offers that.
 
-    cgroup v2    cgroup.freeze, memory.max, cgroup.kill
-    cgroup v1    freezer.state, memory.limit_in_bytes
-    signals      SIGSTOP to the worker's whole pid namespace (its init excepted) until nothing in it runs
+cgroup v2    cgroup.freeze, memory.max, cgroup.kill
+cgroup v1    freezer.state, memory.limit_in_bytes
+signals      SIGSTOP to the worker's whole pid namespace (its init excepted) until nothing in it runs
 """
 
 from __future__ import annotations

@@ -32,7 +32,12 @@ TMP_BYTES = 2 << 30
 START_LIMIT_S = 90.0
 
 # Freed memory goes back to the process, not to the kernel: otherwise page faults dominate and differ from process to process.
-MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(64 << 20), "MALLOC_ARENA_MAX": "1"}
+MALLOC = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+    "MALLOC_TOP_PAD_": str(64 << 20),
+    "MALLOC_ARENA_MAX": "1",
+}
 
 # As root the mounts are made before the uid is given up; `setpriv` before `unshare --user`, the other order fails.
 _ENTER = r"""
@@ -129,7 +134,9 @@ def masked_paths() -> list[str]:
     """Folders under the visible ones that hold kbench itself: its referee and the problems' source."""
     package = Path(__file__).resolve().parent
     site = Path(sysconfig.get_paths()["purelib"])
-    return [str(p) for p in {package, site / "kbench"} if p.exists() and any(_inside(str(p), v) for v in visible_paths())]
+    return [
+        str(p) for p in {package, site / "kbench"} if p.exists() and any(_inside(str(p), v) for v in visible_paths())
+    ]
 
 
 class Sandbox:
@@ -141,7 +148,15 @@ class Sandbox:
         self.control = ours
         lib = library_folder(scratch, plan.oracle)
         command, environ = self.command(plan, lib, number)
-        argv = [*command, sys.executable, "-s", "-m", "kbench.candidate.server", str(theirs.fileno()), ",".join(preload)]
+        argv = [
+            *command,
+            sys.executable,
+            "-s",
+            "-m",
+            "kbench.candidate.server",
+            str(theirs.fileno()),
+            ",".join(preload),
+        ]
         self.log = open(self.folder / "server.log", "wb")  # noqa: SIM115 - lives as long as the process
         self.process = subprocess.Popen(
             argv, pass_fds=[theirs.fileno()], env=environ, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
@@ -181,7 +196,17 @@ class Sandbox:
         if os.geteuid() == 0:  # where that uid cannot reach python the probe fails, and the next rung serves
             uid = str(_uid(number))
             drop = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--pdeathsig", "KILL"]
-        command = [*drop, "bwrap", "--unshare-all", "--as-pid-1", "--die-with-parent", "--cap-drop", "ALL", "--tmpfs", "/tmp"]
+        command = [
+            *drop,
+            "bwrap",
+            "--unshare-all",
+            "--as-pid-1",
+            "--die-with-parent",
+            "--cap-drop",
+            "ALL",
+            "--tmpfs",
+            "/tmp",
+        ]
         command += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm"]
         for source, target in mounts:
             if os.path.islink(source):

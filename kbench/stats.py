@@ -192,7 +192,7 @@ def rate_interval(values: Sequence[float], level: float = 0.95) -> Interval | No
 
 def _log_interval(mean: float, sd: float, n: int, df: float, level: float) -> Interval:
     half = student_t_quantile((1 + level) / 2, df) * sd / math.sqrt(n)
-    return Interval(math.exp(mean - half), math.exp(mean + half), level)
+    return Interval(math.exp(mean - half), math.exp(mean + half) if mean + half < 700 else math.inf, level)
 
 
 def _logs(values: Sequence[float]) -> list[float]:

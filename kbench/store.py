@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -18,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from kbench.codec import decode, encode
+from kbench.codec import decode
 from kbench.errors import ConfigError, SchemaError
-from kbench.files import cannot_write, write_atomic
+from kbench.files import cannot_write, json_text, write_atomic
 from kbench.types import SCHEMA_VERSION, Record, RunInfo
 
 T = TypeVar("T")
@@ -110,7 +109,7 @@ class RunStore:
         ConfigError names what differs: attempts under two configurations do not mix in one folder.
         """
         if not (self.folder / RUN).exists():
-            write_atomic(self.folder / RUN, json.dumps(_finite(encode(info)), indent=2) + "\n")
+            write_atomic(self.folder / RUN, json_text(info, indent=2) + "\n")
             return info
         stored = read_info(self.folder)
         differing = _differing(stored, info)
@@ -165,7 +164,7 @@ class RunStore:
 
 def to_line(record: Record) -> bytes:
     """The record as one line of JSON in ASCII, newline included."""
-    return (json.dumps(_finite(encode(record)), allow_nan=False, separators=(",", ":")) + "\n").encode("ascii")
+    return (json_text(record) + "\n").encode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,15 +244,6 @@ def _decode(cls: type[T], value: Any, where: str) -> T:
         raise SchemaError(f"{where}: {error}") from error
 
 
-def _finite(value: Any) -> Any:
-    """The same JSON value with "NaN", "Infinity" and "-Infinity" as strings, which JSON has no numbers for."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, list) else value
-
-
 def _lock(folder: Path) -> int:
     """The descriptor that holds the folder's lock; the kernel lets go of it however this process ends."""
     path = folder / LOCK
@@ -275,7 +265,7 @@ def _lock(folder: Path) -> int:
 
 def _differing(stored: RunInfo, wanted: RunInfo) -> list[str]:
     """The names of what makes two runs different ones: configuration keys, protocol, suite, problems, samples."""
-    there, new = _finite(encode(stored)), _finite(encode(wanted))
+    there, new = json.loads(json_text(stored)), json.loads(json_text(wanted))
     keys = sorted(there["config"].keys() | new["config"].keys())
     parts = ("protocol", "suite_hash", "problems", "samples")
     missing = object()

@@ -1,6 +1,6 @@
 """The frozen dataclasses that travel along the straight line, and the words they use. Imports nothing of kbench.
 
-    Problem -> Request -> Reply -> Solution -> Build -> Verdict -> Record -> Summary
+Problem -> Request -> Reply -> Solution -> Build -> Verdict -> Record -> Summary
 """
 
 from __future__ import annotations

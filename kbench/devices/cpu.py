@@ -31,23 +31,30 @@ class _Iovec(ctypes.Structure):
 
 
 class Region:
-    """A sealed memfd mapped here: its size is fixed for ever, and others may be kept from writing.
+    """A memfd mapped here and sealed: once allocated, its size is fixed for ever, and others may be kept from writing.
 
-    `readable_only` seals against every writable mapping made after the lane's own.
+    `readable_only` seals against every writable mapping made after the lane's own. The descriptor can be passed on before
+    `allocate` gives it a size.
     """
 
-    def __init__(self, name: str, size_bytes: int, *, readable_only: bool = False) -> None:
-        self.size_bytes = -(-size_bytes // protocol.PAGE_BYTES) * protocol.PAGE_BYTES
+    def __init__(self, name: str, size_bytes: int | None = None, *, readable_only: bool = False) -> None:
         self.fd = os.memfd_create(f"kbench-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self.seals = _SEAL_SHRINK | _SEAL_GROW | _SEAL_SEAL | (_SEAL_FUTURE_WRITE if readable_only else 0)
+        self.memory: Any = None
+        if size_bytes is not None:
+            self.allocate(size_bytes)
+
+    def allocate(self, size_bytes: int) -> None:
+        self.size_bytes = -(-size_bytes // protocol.PAGE_BYTES) * protocol.PAGE_BYTES
         os.ftruncate(self.fd, self.size_bytes)
         self.memory = protocol.map_memory(self.fd, self.size_bytes, writable=True)
         self.address = ctypes.addressof(self.memory)
-        seals = _SEAL_SHRINK | _SEAL_GROW | _SEAL_SEAL | (_SEAL_FUTURE_WRITE if readable_only else 0)
-        fcntl.fcntl(self.fd, _ADD_SEALS, seals)
+        fcntl.fcntl(self.fd, _ADD_SEALS, self.seals)
 
     def close(self) -> None:
         os.close(self.fd)
-        protocol.unmap_memory(self.memory)
+        if self.memory is not None:
+            protocol.unmap_memory(self.memory)
 
     def bytes(self, offset: int, count: int) -> bytes:
         return ctypes.string_at(self.address + offset, count)
@@ -125,4 +132,9 @@ def facts() -> dict[str, object]:
         if line.startswith("model name"):
             model = line.split(":", 1)[1].strip()
             break
-    return {"device": NAME, "model": model, "cores": len(os.sched_getaffinity(0)), "cache_bytes": last_level_cache_bytes()}
+    return {
+        "device": NAME,
+        "model": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "cache_bytes": last_level_cache_bytes(),
+    }

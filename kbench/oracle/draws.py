@@ -21,7 +21,18 @@ SMALL_DRAW = 4096  # elements; below this a draw is simply made
 PATCHES = 3  # elements that tell a near-duplicate from its original
 
 # Operators whose elements are independent and identically distributed, so that segments may be recombined.
-IID = {"rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "uniform_", "normal_", "random_", "exponential_"}
+IID = {
+    "rand",
+    "randn",
+    "randint",
+    "rand_like",
+    "randn_like",
+    "randint_like",
+    "uniform_",
+    "normal_",
+    "random_",
+    "exponential_",
+}
 PERMUTATION = {"randperm"}
 
 

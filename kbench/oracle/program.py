@@ -1,10 +1,10 @@
 """The oracle's process: serves the lane's requests on one problem. Runs in the reference sandbox; knows seeds, no verdicts.
 
-    describe   load the problem, say what its inputs, outputs and state are
-    weights    make a set of weights from a seed, into the weights area
-    fill       make inputs from seeds, into slots of the staging area
-    expect     fp64 and eager answers for the calls the lane chose, into the expected area
-    places     which indices of a candidate's answer name a wrong place (ties are free)
+describe   load the problem, say what its inputs, outputs and state are
+weights    make a set of weights from a seed, into the weights area
+fill       make inputs from seeds, into slots of the staging area
+expect     fp64 and eager answers for the calls the lane chose, into the expected area
+places     which indices of a candidate's answer name a wrong place (ties are free)
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def tree_of(value: Any, leaves: list[torch.Tensor]) -> Any:
         return {"dtype": str(value).removeprefix("torch.")}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise TypeError(f"a {type(value).__name__} among the arguments; tensors, numbers, strings and lists of them are understood")
+    raise TypeError(
+        f"a {type(value).__name__} among the arguments; tensors, numbers, strings and lists of them are understood"
+    )
 
 
 def spec_of(tensor: torch.Tensor) -> dict[str, Any]:

@@ -45,26 +45,26 @@ class Bench:
         self.compile_box: sandbox.Sandbox | None = None
         self.memory_bytes = int(cpu.available_bytes() * WORKER_MEMORY_SHARE)
         self.oracle: Oracle | None = None
+        self.compile_box: SubServer | None = None
 
-    def prepare(self) -> None:
-        """Describes the problem and lays out the shared areas."""
+    def prepare(self, compiled: bool) -> None:
+        """Describes the problem and lays out the shared areas; `compiled` says that torch.compile will be wanted."""
         self.box.wait_ready()
-        self.compile_box = SubServer(self.box, ["torch._inductor.compile_fx"], self.scratch)
-        self.oracle = Oracle(self.box, self.scratch, 4096, 4096)
+        if compiled:
+            self.compile_box = SubServer(self.box, ["kbench.oracle.compiled"], self.scratch)
+        self.oracle = Oracle(self.box, self.scratch)
         path = f"{self.box.problem_path}/{REFERENCE_FILE}"
         self.description = self.oracle.describe(self.problem, path, new_seed())
         if self.description["stochastic"]:
-            raise ProblemError(f"{self.problem.id}: forward is random: two calls on one input differ, so no kernel can be judged by it")
+            raise ProblemError(
+                f"{self.problem.id}: forward is random: two calls on one input differ, so no kernel can be judged by it"
+            )
         small = lay_out(self.description, 1)
         call_bytes = small.slot_bytes + sum(leaf.size_bytes for leaf in small.outputs)
         memory = min(MAX_SLOT_MEMORY, int(cpu.available_bytes() * SLOT_MEMORY_SHARE))
         self.calls = clock.plan_calls(self.description["call_us"], call_bytes, memory)
         self.layout: Layout = lay_out(self.description, self.calls[-1] + DECOY_SLOTS)
-        self.oracle.close()
-        self.oracle = Oracle(self.box, self.scratch, self.layout.region_bytes, self.layout.expected_bytes)
-        self.oracle.describe(self.problem, path, new_seed())
-        self.oracle.arguments = self.description["arguments"]
-        self.oracle.map(self.layout)
+        self.oracle.map(self.layout, self.description["arguments"])
 
     @property
     def stateful(self) -> bool:
@@ -98,9 +98,7 @@ class Bench:
         if side in self.failures:
             return None
         if (side, pair) not in self.references:
-            if side == "compile":
-                self.compile_box.wait_ready()
-            worker = self.new_worker(self.compile_box if side == "compile" else self.box, side)
+            worker = self.new_worker(self.server(side), side)
             order = self.load_order(self.box, REFERENCE_FILE, "Model", "" if side == "compile" else None)
             try:
                 worker.load(order, COMPILE_LIMIT_S)
@@ -111,6 +109,14 @@ class Bench:
             worker.freeze()
             self.references[side, pair] = worker
         return self.references[side, pair]
+
+    def server(self, side: str) -> sandbox.Sandbox | SubServer:
+        if side != "compile":
+            return self.box
+        if self.compile_box is None:
+            self.compile_box = SubServer(self.box, ["kbench.oracle.compiled"], self.scratch)
+        self.compile_box.wait_ready()
+        return self.compile_box
 
     def fail(self, side: str, error: Exception) -> None:
         """Eager must work; a torch.compile that does not is recorded and its column stays empty."""
@@ -125,7 +131,8 @@ class Bench:
             worker.close()
         if self.oracle is not None:
             self.oracle.close()
-        self.compile_box.close()
+        if self.compile_box is not None:
+            self.compile_box.close()
         self.box.close()
 
     @property

@@ -55,6 +55,7 @@ class Case:
     protocol: Protocol
     baselines: tuple[str, ...] = ("eager", "compile")
     compile_mode: str | None = None  # of the candidate itself; builtin/compile only
+    policy: str = "any"
     timeout_s: float = 60.0
     calibration: Calibration = field(default_factory=Calibration)
 

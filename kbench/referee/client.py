@@ -55,9 +55,9 @@ class LaneReferee:
             raise getattr(errors, answer["failed"], errors.RefereeError)(answer["text"])
         return answer
 
-    def prepare(self, problem: ProblemCase, build_folder: str | None = None) -> dict[str, Any]:
+    def prepare(self, problem: ProblemCase, compiled: bool, build_folder: str | None = None) -> dict[str, Any]:
         """What the builder needs to know of the problem: constructor arguments, mode. ProblemError where it cannot run."""
-        return self.ask(do="prepare", problem=encode(problem), build_folder=build_folder)
+        return self.ask(do="prepare", problem=encode(problem), compiled=compiled, build_folder=build_folder)
 
     def judge(self, case: Case) -> Verdict:
         try:
@@ -93,5 +93,3 @@ def _die_with_parent() -> None:
     import ctypes
 
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
-
-

@@ -69,7 +69,9 @@ def theil_sen(calls: np.ndarray, elapsed: np.ndarray) -> tuple[float, float]:
     return slope, float(np.median(elapsed - slope * calls))
 
 
-def assess(samples: Sequence[BlockSample], baselines: Sequence[str], calibration: Calibration, interval: bool) -> Timing:
+def assess(
+    samples: Sequence[BlockSample], baselines: Sequence[str], calibration: Calibration, interval: bool
+) -> Timing:
     """Timing from raw blocks: per pair a time for each side, per baseline the geometric mean of the pairs' ratios."""
     pairs = sorted({s.pair for s in samples})
     sides = ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]

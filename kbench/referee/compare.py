@@ -70,7 +70,9 @@ class Budget:
 
     def admits(self, errors: Errors) -> bool:
         """Whether every metric lies within its limit; NaN does not."""
-        self.candidate = [max(a, b) if b == b else float("inf") for a, b in zip(self.candidate, errors.values, strict=True)]
+        self.candidate = [
+            max(a, b) if b == b else float("inf") for a, b in zip(self.candidate, errors.values, strict=True)
+        ]
         return all(value <= limit for value, limit in zip(errors.values, self.limits(), strict=True))
 
     def figures(self) -> list[ErrorFigure]:

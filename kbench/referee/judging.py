@@ -1,6 +1,6 @@
 """One judging, top to bottom: fresh pairs of workers, rounds of blocks, checks while frozen, and the verdict.
 
-    for each pair:  start workers -> for each round: fresh inputs -> candidate, eager, compile in ABBA order -> check
+for each pair:  start workers -> for each round: fresh inputs -> candidate, eager, compile in ABBA order -> check
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from kbench import sandbox
 from kbench.devices import cpu
 from kbench.errors import RefereeError
-from kbench.referee import clock, compare, outputs
+from kbench.referee import clock, compare, outputs, provenance
 from kbench.referee.bench import Bench, new_seed
 from kbench.referee.case import Case
 from kbench.referee.checks import Checks
@@ -42,6 +42,9 @@ class Judging:
         self.calls_made = 0
         self.weights = ""
         self.freezer = ""
+        self.shares: provenance.Shares | None = None
+        self.policy = Gate("policy", None, "not traced")
+        self.last_elapsed: dict[str, float] = {}
 
     def run(self) -> Verdict:
         try:
@@ -78,14 +81,29 @@ class Judging:
                 self.new_weights()
                 for worker in sides.values():
                     self.give_weights(worker)
+        if pair == 0:
+            self.trace(sides)
         assert self.candidate is not None
         self.candidate.close()
         self.candidate = None
 
+    def trace(self, sides: dict[str, Worker]) -> None:
+        """One call under the worker's own profiler, candidate and eager: who did the work, as they tell it."""
+        with self.stage("provenance"):
+            found = {}
+            for side in ("candidate", "eager"):
+                if side in sides:
+                    sides[side].thaw()
+                    answer = sides[side].line.ask({"do": "trace"}, self.case.timeout_s)
+                    sides[side].freeze()
+                    found[side] = provenance.shares_of(answer.get("operators_us", {}))
+            self.shares = found["candidate"]
+            self.policy = provenance.policy_gate(self.case.policy, found["candidate"], found.get("eager"))
+
     def start(self, pair: int) -> dict[str, Worker]:
         """The pair's workers, loaded and with weights: the candidate's anew, the references' kept for later candidates."""
         with self.stage("workers"):
-            self.candidate = self.bench.new_worker(self.box, "candidate")
+            self.candidate = self.candidate_worker()
             order = self.bench.load_order(self.box, self.case.file, self.case.class_name, self.case.compile_mode)
             self.candidate.load(order, self.case.timeout_s)
             self.weights, self.freezer = self.candidate.weights, self.candidate.freezer.kind
@@ -102,6 +120,13 @@ class Judging:
                     worker.freeze()
                     sides[side] = worker
         return sides
+
+    def candidate_worker(self) -> Worker:
+        """A fresh worker from the candidate's server. The server did start; if it is gone, the candidate ended it."""
+        try:
+            return self.bench.new_worker(self.box, "candidate")
+        except RefereeError as error:
+            raise Tamper(f"the candidate's sandbox no longer answers: {error}") from error
 
     def new_weights(self) -> None:
         with self.stage("oracle"):
@@ -128,8 +153,6 @@ class Judging:
         last = self.last_elapsed.get("candidate", 0.0)
         return last > SLOW_FACTOR * self.bench.description["call_us"] + 1_000_000
 
-    last_elapsed: dict[str, float] = {}  # noqa: RUF012 - replaced per judging in play()
-
     def fresh_inputs(self, calls: int, families: bool) -> None:
         """New values in `calls` random slots of staging; one is a near-duplicate of another. The rest keep stale ones."""
         with self.stage("inputs"):
@@ -142,7 +165,9 @@ class Judging:
             if families and calls >= len(names):
                 chosen[: len(names)] = names
             for position, slot in enumerate(self.order):
-                self.recipes[slot] = FailedCall(self.master_seed, new_seed(), chosen[position], None, self.weight_seed, 0)
+                self.recipes[slot] = FailedCall(
+                    self.master_seed, new_seed(), chosen[position], None, self.weight_seed, 0
+                )
             if calls >= 2:
                 original = self.recipes[self.order[0]]
                 twin = FailedCall(
@@ -165,7 +190,7 @@ class Judging:
             if side == "candidate":
                 raise
             raise RefereeError(f"the {side} reference failed in a block: {error}") from error
-        self.last_elapsed = {**self.last_elapsed, side: block.elapsed_us}
+        self.last_elapsed[side] = block.elapsed_us
         if counted:
             self.samples.append(BlockSample(side, pair, calls, block.elapsed_us))
         with self.stage("checks"):
@@ -220,10 +245,13 @@ class Judging:
         return f"; its last output: {lines[-1][:200]}" if lines else ""
 
     def refuse(self, status: Status, gate: str, evidence: str, detail: str = "") -> Verdict:
-        return self.verdict(status, evidence, (*self.checks.gates(self.calls_made), Gate(gate, False, evidence)), detail)
+        others = [other for other in self.checks.gates(self.calls_made) if other.name != gate]
+        return self.verdict(status, evidence, (*others, Gate(gate, False, evidence)), detail)
 
     def accept(self, timing: Timing) -> Verdict:
-        gates = (*self.checks.gates(self.calls_made), clock_gate(timing, self.freezer))
+        gates = (*self.checks.gates(self.calls_made), clock_gate(timing, self.freezer), self.policy)
+        if self.policy.passed is False:
+            return self.verdict(Status.POLICY, self.policy.evidence, gates, "", timing)
         missing = [gate.name for gate in gates if gate.passed is not True]
         if missing:
             raise RefereeError(f"no evidence from {', '.join(missing)}")
@@ -237,6 +265,7 @@ class Judging:
             self.checks.failed_call, timing, self.calls_made, self.checks.checked, self.weights,
             {name: round(spent, 3) for name, spent in self.seconds.items()}, detail=detail, sandbox=self.box.rung,
             protocol=self.case.protocol.name, device=self.case.problem.device,
+            claims={"own_us": self.shares.own_us, "library_us": self.shares.library_us} if self.shares else {},
         )  # fmt: skip
 
 
@@ -246,5 +275,3 @@ def clock_gate(timing: Timing, freezer: str) -> Gate:
     blocks = len(timing.samples)
     evidence = f"{blocks} blocks of {len(counts)} different K, idle sides stopped by {freezer}"
     return Gate("clock", enough, evidence)
-
-

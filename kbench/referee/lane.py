@@ -48,14 +48,14 @@ class Lane:
             started = time.monotonic()
             if request.get("build_folder"):
                 self.warm(request["build_folder"])
-            self.open_bench(problem)
+            self.open_bench(problem, request["compiled"])
             self.setup = {"reference set-up": time.monotonic() - started}
         assert self.bench is not None
         description = self.bench.description
         wanted = ("init", "init_leaves", "call_us", "fp64", "mutated")
         return {"mode": self.bench.mode, **{key: description[key] for key in wanted}}
 
-    def open_bench(self, problem: ProblemCase) -> None:
+    def open_bench(self, problem: ProblemCase, compiled: bool) -> None:
         self.close_bench()
         box = self.reference_box(problem)
         from kbench.devices import cpu
@@ -65,7 +65,7 @@ class Lane:
             self.flush = cpu.Flush()
         bench = Bench(problem, box, self.scratch)
         try:
-            bench.prepare()
+            bench.prepare(compiled)
         except BaseException:
             bench.close()
             raise
@@ -90,7 +90,7 @@ class Lane:
     def judge(self, request: dict[str, Any]) -> dict[str, Any]:
         case = decode(Case, request["case"])
         self.warm(case.build_folder)
-        self.prepare({"problem": request["case"]["problem"]})
+        self.prepare({"problem": request["case"]["problem"], "compiled": "compile" in case.baselines})
         from kbench.referee.judging import Judging
 
         started = time.monotonic()

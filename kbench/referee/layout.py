@@ -1,7 +1,7 @@
 """Where everything lies in the shared areas, worked out once a problem from what the oracle described.
 
-    staging, and every worker's region    init tensors | state | slot 0 | slot 1 | ...     (the same offsets in both)
-    expected                              per checked call and output: exact (fp64), eager | state | an index answer
+staging, and every worker's region    init tensors | state | slot 0 | slot 1 | ...     (the same offsets in both)
+expected                              per checked call and output: exact (fp64), eager | state | an index answer
 """
 
 from __future__ import annotations

@@ -22,11 +22,10 @@ ORACLE_LIMIT_S = 300.0
 
 
 class Oracle:
-    """Spawned twice a problem: once to describe it, then with areas of the right size. `staging` is the lane's truth."""
+    """Describes the problem first; then the areas get their sizes. `staging` is the lane's truth about every input."""
 
-    def __init__(self, box: sandbox.Sandbox, folder: Path, staging_bytes: int, expected_bytes: int) -> None:
-        self.staging = cpu.Region("staging", staging_bytes)
-        self.expected = cpu.Region("expected", expected_bytes)
+    def __init__(self, box: sandbox.Sandbox, folder: Path) -> None:
+        self.staging, self.expected = cpu.Region("staging"), cpu.Region("expected")
         self.hold = freezer.create(f"kbench-{os.getpid()}-oracle-{os.urandom(3).hex()}", None)
         descriptor, path = tempfile.mkstemp(prefix="oracle-", suffix=".log", dir=folder)
         request = {"role": "oracle", "limits": {"RLIMIT_CORE": 0}}
@@ -54,18 +53,20 @@ class Oracle:
             device=problem.device, mode=problem.mode, seed=seed, noise_buffers=list(problem.noise_buffers),
         )  # fmt: skip
 
-    def map(self, layout: Layout) -> None:
+    def map(self, layout: Layout, arguments: Any) -> None:
+        self.staging.allocate(layout.region_bytes)
+        self.expected.allocate(layout.expected_bytes)
         sizes = {"staging": self.staging.size_bytes, "expected": self.expected.size_bytes}
-        self.ask(do="map", sizes=sizes, leaves=[leaf.plain() for leaf in layout.leaves], arguments=self.arguments)
-
-    arguments: Any = None
+        self.ask(do="map", sizes=sizes, leaves=[leaf.plain() for leaf in layout.leaves], arguments=arguments)
 
     def value(self, leaf: Leaf) -> torch.Tensor:
         """A view of the expected area as the leaf's tensor; valid until the next `expect`."""
         kind = torch.float64 if leaf.dtype == "float64" else torch.int64
         return self.expected.tensor(leaf.offset, leaf.elements, kind).reshape(leaf.shape)
 
-    def expect(self, layout: Layout, bases: Sequence[int], want: Sequence[int], state: bool, stateful: bool) -> set[tuple[int, int]]:
+    def expect(
+        self, layout: Layout, bases: Sequence[int], want: Sequence[int], state: bool, stateful: bool
+    ) -> set[tuple[int, int]]:
         """Fills the expected area for the calls at `want`; the (place, output) pairs whose output is a selection's indices."""
         answer = self.ask(
             do="expect", bases=list(bases), want=list(want), stateful=stateful,

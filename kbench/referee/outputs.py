@@ -123,7 +123,9 @@ def take(pid: int, item: Published) -> torch.Tensor:
     raw = torch.empty(item.leaf.size_bytes, dtype=torch.uint8)
     if raw.numel() and not cpu.read_process(pid, item.address, raw):
         raise Wrong(
-            Status.TAMPER, "outputs", f"call {item.call} published an address that holds no memory of {raw.numel()} bytes"
+            Status.TAMPER,
+            "outputs",
+            f"call {item.call} published an address that holds no memory of {raw.numel()} bytes",
         )
     flat = raw.view(getattr(torch, item.leaf.dtype)) if raw.numel() else raw.to(getattr(torch, item.leaf.dtype))
     return flat.as_strided(item.leaf.shape, item.leaf.stride) if raw.numel() else flat.reshape(item.leaf.shape)

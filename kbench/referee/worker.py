@@ -31,7 +31,9 @@ class SubServer:
         self.box, self.build_path = box, box.build_path
         self.hold = freezer.create(f"kbench-{os.getpid()}-server-{os.urandom(3).hex()}", None)
         log = os.open(folder / "compile-server.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-        self.control = spawn(box, {"role": "server", "preload": list(preload), "limits": {}}, [], log, self.hold).channel
+        self.control = spawn(
+            box, {"role": "server", "preload": list(preload), "limits": {}}, [], log, self.hold
+        ).channel
         os.close(log)
         self.ready = False
 
@@ -63,7 +65,9 @@ class Block:
 class Worker:
     """One candidate or reference process. `freezer`, `region` and `table` are its own and end with it."""
 
-    def __init__(self, box: sandbox.Sandbox | SubServer, layout: Layout, folder: Path, name: str, memory_bytes: int) -> None:
+    def __init__(
+        self, box: sandbox.Sandbox | SubServer, layout: Layout, folder: Path, name: str, memory_bytes: int
+    ) -> None:
         self.layout, self.name, self.clone = layout, name, False
         self.go = cpu.Region(f"go-{name}", protocol.GO_BYTES, readable_only=True)
         self.table = cpu.Region(f"table-{name}", layout.table_bytes)
@@ -162,5 +166,3 @@ class Worker:
             region.close()
         if self.log_path.exists():
             os.truncate(self.log_path, min(LOG_BYTES, self.log_path.stat().st_size))
-
-

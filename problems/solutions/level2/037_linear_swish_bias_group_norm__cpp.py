@@ -7,7 +7,7 @@ from torch.utils.cpp_extension import load_inline
 SOURCE = r"""
 #include <torch/extension.h>
 
-constexpr int64_t BLOCK = 64;  // rows: a block of the product stays in L2 until its tail is done
+constexpr int64_t BLOCK = 128;  // rows: a block of the product stays in L2 until its tail is done
 
 static inline float exp_(float x) {  // Cephes polynomial, about 1 ulp; never below e^-87.3
   float clamped = std::min(std::max(x, -87.3f), 88.3f);

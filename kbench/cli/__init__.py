@@ -1,0 +1,67 @@
+"""The command line: click commands, one module each, loaded when asked for. Exit codes are given in one place, here."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from kbench import __version__
+from kbench.errors import KBenchError
+
+COMMANDS = {
+    "eval": "judge a kernel in hand: --solution FILE --problem ID",
+    "problems": "the registry: list, show",
+    "doctor": "device, toolchain, sandbox, keys; --calibrate for intervals",
+}
+EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 4, 130
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when that command is used, so that --help answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"kbench.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "KBENCH"})
+@click.version_option(__version__)
+def group() -> None:
+    """kbench judges machine-written GPU kernels: is it right, and how fast is it really?"""
+
+
+def main(arguments: Sequence[str] | None = None) -> Any:
+    """Runs a command and exits: 0 complete, 1 a gate failed, 2 usage, 3 incomplete, 4 a bug in kbench, 130 interrupted."""
+    try:
+        code = group.main(args=arguments, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except KBenchError as error:
+        click.echo(f"kbench: {error}", err=True)
+        sys.exit(EXIT_USAGE)
+    except BrokenPipeError:
+        sys.exit(EXIT_USAGE)
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        click.echo("kbench: this is a bug in kbench; the lines above say where", err=True)
+        sys.exit(EXIT_BUG)
+    sys.exit(code if isinstance(code, int) else 0)

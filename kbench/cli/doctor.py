@@ -1,0 +1,68 @@
+"""kbench doctor: what this machine offers, what would be slow or unsafe, and how to mend it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import Any
+
+import click
+
+MENDS = {
+    "c++": "install a C++ compiler (Debian: apt install g++); without one C++ solutions and torch.compile fail",
+    "ninja": "pip install ninja",
+    "bwrap": "optional: apt install bubblewrap",
+}
+
+
+@click.command(name="doctor")
+@click.option("--device", default="cpu", show_default=True)
+@click.option(
+    "--calibrate", "do_calibrate", is_flag=True, help="run A/A judgings (some minutes) so that intervals can be shown"
+)
+@click.option("--json", "as_json", is_flag=True)
+def command(device: str, do_calibrate: bool, as_json: bool) -> int:
+    """Device, toolchain, sandbox level, keys (names only), calibration."""
+    from kbench.errors import ConfigError
+
+    if device != "cpu":
+        raise ConfigError(f"--device {device}: only the CPU device is built in this version; use --device cpu")
+    if do_calibrate:
+        from kbench.calibrate import calibrate
+        from kbench.evaluate import Settings
+
+        calibrate(Settings(device), lambda line: click.echo(line, err=True))
+    facts = examine(device)
+    if as_json:
+        click.echo(json.dumps(facts, indent=1))
+        return 0
+    for section, rows in facts.items():
+        click.echo(section)
+        for name, value in rows.items():
+            click.echo(f"  {name:<22} {value}")
+    return 0
+
+
+def examine(device: str) -> dict[str, dict[str, Any]]:
+    from kbench import calibration, environment, freezer, sandbox
+
+    cache = environment.cache_folder()
+    tools = {name: shutil.which(name) or f"missing: {mend}" for name, mend in MENDS.items()}
+    rungs = {rung: sandbox.probe(rung) or "works" for rung in sandbox.RUNGS}
+    hold = freezer.create(f"kbench-doctor-{os.getpid()}", None)
+    kind = hold.kind
+    hold.close()
+    stored = calibration.load(cache, environment.device_key(device))
+    spread = {
+        kind: f"pairs of identical workers differ by {sd:.1%} (sd of {stored.df[kind]} A/A pairs)"
+        for kind, sd in stored.sd.items()
+    }
+    return {
+        "device": environment.describe(device),
+        "toolchain": tools,
+        "sandbox": {**rungs, "in force": sandbox.choose(), "idle workers stopped by": kind},
+        "keys": {name: "set" if os.environ.get(name) else "not set" for name in environment.KEYS},
+        "calibration": spread or {"none": "no intervals will be shown; run kbench doctor --calibrate"},
+        "cache": {"folder": str(cache)},
+    }

@@ -1,0 +1,55 @@
+"""Flags that several commands share, and what they resolve to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kbench.errors import ConfigError
+from kbench.evaluate import Settings
+from kbench.referee.case import PROTOCOLS
+from kbench.types import Precision
+
+F = TypeVar("F", bound=Callable[..., Any])
+BASELINES = ("eager", "compile")
+
+
+def judging_options(function: F) -> F:
+    """--device, --shapes, --precision, --protocol, --quick, --policy, --baseline, --timeout, --require-sandbox."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+_OPTIONS = (
+    click.option("--suite", type=click.Path(path_type=Path), help="a KernelBench checkout in place of kbench's own problems"),
+    click.option("--device", default="auto", show_default=True, help="auto or cpu"),
+    click.option("--shapes", default="auto", show_default=True, help="auto, full, medium, small or odd; auto is small on a CPU"),
+    click.option("--precision", type=click.Choice([p.value for p in Precision]), default="fp32", show_default=True),
+    click.option("--protocol", type=click.Choice(list(PROTOCOLS)), default="strict", show_default=True),
+    click.option("--quick", is_flag=True, help="short for --protocol quick: one pair of workers, no interval"),
+    click.option("--policy", type=click.Choice(["any", "custom", "pure"]), default="custom", show_default=True,
+                 help="what counts: any, custom (own kernels do work), pure (no library compute)"),
+    click.option("--baseline", default="eager,compile", show_default=True, help="what to time beside the candidate"),
+    click.option("--timeout", type=click.FloatRange(min=1), default=60.0, show_default=True, help="seconds a block may take"),
+    click.option("--require-sandbox", is_flag=True, help="refuse to run with less than namespaces"),
+)  # fmt: skip
+
+
+def settings_from(flags: dict[str, Any]) -> Settings:
+    """Settings from the flags of `judging_options`. ConfigError says which one cannot be had here."""
+    if flags["device"] not in ("auto", "cpu"):
+        raise ConfigError(f"--device {flags['device']}: only the CPU device is built in this version; use --device cpu")
+    baselines = tuple(part.strip() for part in flags["baseline"].split(",") if part.strip())
+    unknown = [name for name in baselines if name not in BASELINES]
+    if unknown or not baselines:
+        raise ConfigError(f"--baseline {flags['baseline']!r}: give eager, compile, or eager,compile")
+    shapes = "small" if flags["shapes"] == "auto" else flags["shapes"]
+    protocol = "quick" if flags["quick"] else flags["protocol"]
+    return Settings(
+        "cpu", shapes, Precision(flags["precision"]), protocol, flags["policy"], baselines, flags["timeout"],
+        flags["require_sandbox"],
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""The right half of the line for one candidate: Problem, Solution -> Build -> Verdict. Needs no network and no LLM SDK."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kbench import calibration, environment, sandbox
+from kbench.builder import SOLUTION_FILE, Builder, BuildOrder
+from kbench.errors import ConfigError
+from kbench.extract import detect_language
+from kbench.referee.case import PROTOCOLS, TORCH_DTYPE, Case, ProblemCase
+from kbench.referee.client import LaneReferee
+from kbench.types import Build, Gate, Precision, Problem, Solution, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that decides how a candidate is judged, resolved."""
+
+    device: str = "cpu"
+    shapes: str = "small"
+    precision: Precision = Precision.FP32
+    protocol: str = "strict"
+    policy: str = "custom"
+    baselines: tuple[str, ...] = ("eager", "compile")
+    timeout_s: float = 60.0
+    require_sandbox: bool = False
+
+
+class Session:
+    """One lane, one builder, one cache: what a command opens once. Use as a context manager."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.cache = environment.cache_folder()
+        self.rung = sandbox.choose(settings.require_sandbox)
+        self.calibration = calibration.load(self.cache, environment.device_key(settings.device))
+        self.scratch = Path(tempfile.mkdtemp(prefix="kbench-"))
+        self.scratch.chmod(0o755)
+        self.referee = LaneReferee(self.rung, self.cache)
+        self.builder = Builder(self.rung, self.cache, self.scratch)
+
+    def judge(self, problem: Problem, solution: Solution) -> Verdict:
+        """Builds and judges one solution. ProblemError where the problem itself cannot be run."""
+        case = problem_case(problem, self.settings)
+        order = build_order(case, solution)
+        known = self.builder.cached(self.builder.key(order))
+        facts = self.referee.prepare(case, "compile" in self.settings.baselines, known.folder if known else None)
+        build = known or self.builder.build(replace(order, init=facts["init"], init_leaves=tuple(facts["init_leaves"])))
+        if build.folder is None:
+            return unbuilt(build, self.rung, self.settings)
+        verdict = self.referee.judge(self.case(case, build, solution))
+        built = Gate(
+            "build", True, f"{'kept from an earlier build' if build.cached else 'built'}, {build.seconds:.1f} s"
+        )
+        return replace(verdict, build_seconds=build.seconds, gates=(built, *verdict.gates))
+
+    def case(self, problem: ProblemCase, build: Build, solution: Solution) -> Case:
+        assert build.folder is not None
+        settings = self.settings
+        return Case(
+            problem, build.folder, SOLUTION_FILE, solution.class_name, PROTOCOLS[settings.protocol], settings.baselines,
+            solution.compile_mode, "any" if solution.builtin else settings.policy, settings.timeout_s, self.calibration,
+        )  # fmt: skip
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.referee.end()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def problem_case(problem: Problem, settings: Settings) -> ProblemCase:
+    """The problem in the wanted shape. ConfigError where it has shapes, and not that one."""
+    shape: dict[str, Any] = {}
+    if problem.shapes:
+        if settings.shapes not in problem.shapes:
+            raise ConfigError(f"{problem.id} has no shapes {settings.shapes!r}; it has {', '.join(problem.shapes)}")
+        shape = problem.shapes[settings.shapes]
+    noise = problem.spec.get("noise_buffers", ())
+    return ProblemCase(
+        problem.id, problem.source, problem.content_hash, shape, problem.inputs, str(problem.spec.get("mode", "own")),
+        tuple(noise) if isinstance(noise, (list, tuple)) else (), settings.precision, settings.device,
+    )  # fmt: skip
+
+
+def build_order(case: ProblemCase, solution: Solution) -> BuildOrder:
+    context = f"{case.content_hash} {sorted(case.shape.items())}"
+    return BuildOrder(solution, None, (), case.mode, TORCH_DTYPE[case.precision], case.device, context)
+
+
+def unbuilt(build: Build, rung: str, settings: Settings) -> Verdict:
+    assert build.status is not None
+    gate = Gate("build", False, build.error or str(build.status))
+    return Verdict(
+        build.status, build.error, (gate,), build_seconds=build.seconds, detail=build.log, sandbox=rung,
+        protocol=settings.protocol, device=settings.device,
+    )  # fmt: skip
+
+
+def builtin_solution(name: str, problem: Problem) -> Solution:
+    """The baselines judged as candidates: builtin/eager, builtin/compile. ConfigError for any other name."""
+    modes = {"builtin/eager": None, "builtin/compile": ""}
+    if name not in modes:
+        raise ConfigError(f"no built-in solution {name!r}; there are {' and '.join(modes)}")
+    return Solution(problem.source, name, "python", "Model", modes[name])
+
+
+def read_solution(path: Path) -> Solution:
+    """A solution file. ConfigError where it cannot be read."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; give the file that defines ModelNew") from error
+    source = data.decode("utf-8", "surrogateescape")
+    if not source.strip():
+        raise ConfigError(f"{path}: the file is empty; give the file that defines ModelNew")
+    return Solution(source, str(path), detect_language(source))

@@ -1,0 +1,69 @@
+"""Where the work of a candidate ran, as its own process's profiler tells it. A claim: correctness and time rest elsewhere.
+
+any      whatever is right counts
+custom   own kernels do work (Python's share and the reference's overhead do not count), no torch.compile
+pure     no library compute at all
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kbench.types import Gate
+
+POLICIES = ("any", "custom", "pure")
+OWN_SHARE = 0.10  # custom: at least this share of a call's time in own code, above what eager's Python costs
+LIBRARY_SHARE = 0.05  # pure: at most this share in library operators that compute
+CALL = "kbench_call"
+COMPILED = ("CompiledFxGraph", "Torch-Compiled Region", "Inductor", "TorchDynamo")
+# Operators that allocate or describe, and compute nothing.
+PASSIVE = {
+    "empty", "empty_like", "empty_strided", "new_empty", "view", "reshape", "as_strided", "t", "transpose", "permute",
+    "expand", "slice", "select", "detach", "alias", "squeeze", "unsqueeze", "resize_", "size", "stride", "contiguous",
+    "to", "_to_copy", "result_type", "set_", "unbind", "split", "chunk", "narrow", "flatten", "numpy_T", "_unsafe_view",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Microseconds of one call: the candidate's own code (Python and kernels), library operators, and whether Inductor ran."""
+
+    own_us: float
+    library_us: float
+    compiled: bool
+    top: str
+
+    @property
+    def total_us(self) -> float:
+        return max(self.own_us + self.library_us, 1e-9)
+
+
+def shares_of(operators_us: dict[str, float]) -> Shares:
+    """From self times per operator. What is not an aten operator ran in the candidate's own code."""
+    library = {
+        name: spent
+        for name, spent in operators_us.items()
+        if name.startswith("aten::") and name.removeprefix("aten::") not in PASSIVE
+    }
+    own = sum(spent for name, spent in operators_us.items() if not name.startswith("aten::"))
+    compiled = any(mark in name for name in operators_us for mark in COMPILED)
+    top = max(library, key=lambda name: library[name], default="")
+    return Shares(own, sum(library.values()), compiled, top)
+
+
+def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
+    """The gate of `--policy`, with its evidence labelled as the candidate's own."""
+    overhead = eager.own_us if eager is not None else 0.0
+    own_share = max(0.0, candidate.own_us - overhead) / candidate.total_us
+    library_share = candidate.library_us / candidate.total_us
+    told = f"claimed by its process: {own_share:.0%} own code, {library_share:.0%} library"
+    told += f" (most in {candidate.top})" if candidate.top else ""
+    if policy == "any":
+        return Gate("policy", True, f"any; {told}")
+    if candidate.compiled:
+        return Gate("policy", False, f"{policy}: the work ran in code that torch.compile made")
+    if policy == "custom" and own_share < OWN_SHARE:
+        return Gate("policy", False, f"custom wants own kernels to do at least {OWN_SHARE:.0%} of the work; {told}")
+    if policy == "pure" and library_share > LIBRARY_SHARE:
+        return Gate("policy", False, f"pure allows {LIBRARY_SHARE:.0%} in library operators; {told}")
+    return Gate("policy", True, f"{policy}; {told}")

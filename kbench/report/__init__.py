@@ -1,0 +1,1 @@
+"""What people look at: verdicts, tables, pages. Reads records; judges nothing."""

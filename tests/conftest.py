@@ -1,0 +1,30 @@
+"""What the tests share. The judging tests use one session, and so one warm lane, per settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kbench import registry
+from kbench.evaluate import Session, Settings, read_solution
+from kbench.types import Verdict
+
+CANDIDATES = Path(__file__).parent / "candidates"
+HIDDEN_KEY = "kbench-planted-key-5f1d"
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Quick, eager only, five seconds a block: a hostile candidate must not hold up the suite."""
+    os.environ["KBENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["ANTHROPIC_API_KEY"] = HIDDEN_KEY
+    with Session(Settings(protocol="quick", policy="any", baselines=("eager",), timeout_s=5.0)) as opened:
+        yield opened
+
+
+def judge(session: Session, path: Path, problem_id: str) -> Verdict:
+    problem = registry.find(registry.discover(), problem_id)
+    return session.judge(problem, read_solution(path))

@@ -1,0 +1,95 @@
+"""From blocks to the time of a call: what is honest comes out right, and what is bought with sleep is charged."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kbench import stats
+from kbench.referee import clock
+from kbench.referee.case import Calibration
+from kbench.types import BlockSample
+
+CALLS = (5, 10, 15, 20)
+
+
+def blocks(
+    side: str, pair: int, call_us: float, overhead_us: float = 300.0, extra: dict[int, float] | None = None
+) -> list[BlockSample]:
+    extra = extra or {}
+    return [BlockSample(side, pair, k, overhead_us + k * call_us + extra.get(k, 0.0)) for k in CALLS for _ in range(2)]
+
+
+def speedup(samples: list[BlockSample], calibration: Calibration | None = None) -> clock.Speedup:
+    timing = clock.assess(samples, ["eager"], calibration or Calibration(), interval=True)
+    found = timing.speedup("eager")
+    assert found is not None
+    return found
+
+
+def test_the_slope_is_the_time_of_a_call_and_fixed_overhead_is_not() -> None:
+    samples = blocks("candidate", 0, 2000.0) + blocks("eager", 0, 3000.0)
+    assert speedup(samples).value == pytest.approx(1.5)
+
+
+def test_sleeping_in_small_blocks_buys_nothing() -> None:
+    # Every call takes 3 ms as eager's does; sleep of 3 ms for each call that is missing to 20 flattens the slope to zero.
+    sleep = {k: (20 - k) * 3000.0 for k in CALLS}
+    samples = blocks("candidate", 0, 3000.0, extra=sleep) + blocks("eager", 0, 3000.0)
+    assert speedup(samples).value <= 1.01
+
+
+def test_one_disturbed_block_does_not_move_the_result() -> None:
+    samples = blocks("candidate", 0, 2000.0) + blocks("eager", 0, 2000.0)
+    spoiled = BlockSample("candidate", 0, 20, samples[6].elapsed_us * 3)
+    assert speedup([*samples[:6], spoiled, *samples[7:]]).value == pytest.approx(1.0, rel=0.02)
+
+
+def test_the_speedup_is_the_geometric_mean_over_pairs() -> None:
+    samples = [
+        s
+        for pair, t in enumerate((1000.0, 2000.0))
+        for s in blocks("candidate", pair, t) + blocks("eager", pair, 2000.0)
+    ]
+    assert speedup(samples).value == pytest.approx(math.sqrt(2 * 1))
+
+
+def test_an_uncalibrated_device_shows_no_interval_and_no_sure_win() -> None:
+    found = speedup(blocks("candidate", 0, 1000.0) + blocks("eager", 0, 3000.0))
+    assert found.interval is None
+    assert found.surely_faster is None
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(7)
+    sd, pairs, hits, tries = 0.05, 3, 0, 2000
+    for _ in range(tries):
+        logs = rng.normal(math.log(1.5), sd, pairs)
+        estimate = math.sqrt(float(np.mean(rng.normal(0, sd, 40) ** 2)))
+        interval = stats.interval_from_pairs(list(logs), estimate, 40)
+        hits += interval.low <= 1.5 <= interval.high
+    assert stats.binomial_tail(tries - hits, tries, 0.05) > 0.001
+    assert stats.binomial_tail(hits, tries, 0.95) > 0.001
+
+
+@pytest.mark.parametrize(
+    ("call_us", "call_bytes"), [(1.0, 1 << 10), (50.0, 1 << 20), (5_000.0, 8 << 20), (400_000.0, 1 << 30)]
+)
+def test_there_are_always_at_least_four_different_k(call_us: float, call_bytes: int) -> None:
+    calls = clock.plan_calls(call_us, call_bytes, 512 << 20)
+    assert len(set(calls)) >= 4
+    assert calls == sorted(calls)
+    assert calls[-1] <= clock.MAX_CALLS
+
+
+def test_blocks_are_a_tenth_of_a_second_where_memory_allows() -> None:
+    assert clock.plan_calls(5_000.0, 1 << 20, 512 << 20)[-1] * 5_000.0 >= clock.TARGET_BLOCK_US
+
+
+def test_a_call_below_ten_microseconds_is_marked_latency_bound() -> None:
+    timing = clock.assess(
+        blocks("candidate", 0, 5.0) + blocks("eager", 0, 9.0), ["eager"], Calibration(), interval=True
+    )
+    assert "latency_bound" in timing.flags

@@ -1,0 +1,99 @@
+"""The error budget: honest rounding passes, low precision and dropped work do not, and NaN is never a wildcard."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from kbench.referee import compare
+
+EPS = 2.0**-23
+
+
+def admitted(actual: torch.Tensor, exact: torch.Tensor, eager: torch.Tensor) -> bool:
+    budget = compare.Budget()
+    budget.learn(compare.error_of(eager, exact, EPS))
+    return budget.admits(compare.error_of(actual, exact, EPS))
+
+
+@pytest.fixture()
+def product() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    torch.manual_seed(3)
+    a, b = torch.randn(128, 2048), torch.randn(2048, 96)
+    return a, b, a.double() @ b.double(), a @ b
+
+
+def test_a_sequential_fp32_sum_is_admitted_beside_a_blocked_one(product: tuple[torch.Tensor, ...]) -> None:
+    a, b, exact, eager = product
+    actual = torch.zeros(128, 96)
+    for k in range(2048):
+        actual += a[:, k : k + 1] * b[k]
+    assert admitted(actual, exact, eager)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_low_precision_inside_is_refused(product: tuple[torch.Tensor, ...], dtype: torch.dtype) -> None:
+    a, b, exact, eager = product
+    assert not admitted((a.to(dtype) @ b.to(dtype)).float(), exact, eager)
+
+
+def test_tf32_inside_is_refused(product: tuple[torch.Tensor, ...]) -> None:
+    a, b, exact, eager = product
+
+    def tf32(x: torch.Tensor) -> torch.Tensor:
+        return ((x.view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32)
+
+    assert not admitted(tf32(a) @ tf32(b), exact, eager)
+
+
+def test_one_percent_of_the_work_dropped_is_refused(product: tuple[torch.Tensor, ...]) -> None:
+    a, b, exact, eager = product
+    actual = eager.clone()
+    actual.view(-1)[-len(actual.view(-1)) // 100 :] = 0
+    assert not admitted(actual, exact, eager)
+
+
+def test_a_candidate_nearer_to_the_truth_than_eager_is_admitted() -> None:
+    x = torch.randn(4096, 32) + 100
+    exact = (x.double() ** 2).mean(-1) - x.double().mean(-1) ** 2
+    eager = (x * x).mean(-1) - x.mean(-1) ** 2
+    assert admitted(x.double().var(-1, unbiased=False).float(), exact, eager)
+
+
+def test_zeros_are_refused_however_small_the_output_is() -> None:
+    exact = torch.randn(1000).double() * 1e-9
+    assert not admitted(torch.zeros(1000), exact, exact.float())
+
+
+def test_the_mean_is_refused_however_large_it_is() -> None:
+    exact = 1e4 + torch.randn(1000).double()
+    assert not admitted(torch.full((1000,), float(exact.mean())), exact, exact.float())
+
+
+def test_nan_is_never_within_budget() -> None:
+    exact = torch.randn(10).double()
+    actual = exact.float()
+    actual[3] = float("nan")
+    assert not admitted(actual, exact, exact.float())
+    assert compare.non_finite_differs(actual, exact, exact.float()) is not None
+
+
+def test_the_non_finite_mask_must_match_in_kind() -> None:
+    exact = torch.tensor([1.0, float("inf"), float("nan")], dtype=torch.float64)
+    same = exact.float()
+    assert compare.non_finite_differs(same, exact, same) is None
+    flipped = torch.tensor([1.0, float("-inf"), float("nan")])
+    assert compare.non_finite_differs(flipped, exact, same) is not None
+
+
+def test_an_overflow_that_eager_has_too_is_no_fault() -> None:
+    exact = torch.tensor([1e6], dtype=torch.float64)
+    assert compare.non_finite_differs(exact.half(), exact, exact.half()) is None
+
+
+def test_the_first_wrong_element_is_named_in_row_major_order() -> None:
+    mask = torch.zeros(2, 3, dtype=torch.bool)
+    mask[1, 0] = mask[1, 2] = True
+    found = compare.first_wrong("output", mask, torch.ones(2, 3), torch.zeros(2, 3))
+    assert found.index == (1, 0)
+    assert (found.wrong_elements, found.total_elements) == (2, 6)

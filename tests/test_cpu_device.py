@@ -1,0 +1,59 @@
+"""Shared memory that the other side can neither shrink nor write where it may only read; and the lane's own hands."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+
+import pytest
+import torch
+
+from kbench.candidate import protocol
+from kbench.devices import cpu
+
+
+def test_a_sealed_region_can_be_neither_truncated_nor_grown() -> None:
+    region = cpu.Region("test", 8192)
+    for size in (0, 4096, 1 << 20):
+        with pytest.raises(PermissionError):
+            os.ftruncate(region.fd, size)
+    region.close()
+
+
+def test_a_readable_only_region_cannot_be_written_by_the_other_side() -> None:
+    region = cpu.Region("test", 4096, readable_only=True)
+    with pytest.raises(PermissionError):
+        os.write(region.fd, b"x")
+    with pytest.raises(PermissionError):
+        mmap.mmap(region.fd, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    protocol.store_word(region.address, 7)
+    view = mmap.mmap(region.fd, 4096, prot=mmap.PROT_READ)
+    assert view[:4] == b"\x07\0\0\0"
+    view.close()
+    region.close()
+
+
+def test_another_process_is_read_and_written_at_its_own_addresses() -> None:
+    source = torch.arange(100_000, dtype=torch.int32)
+    address, count = source.data_ptr(), source.numel() * 4
+    target = torch.empty(count, dtype=torch.uint8)
+    assert cpu.read_process(os.getpid(), address, target)
+    assert torch.equal(target.view(torch.int32), source)
+    target.view(torch.int32).fill_(5)
+    assert cpu.write_process(os.getpid(), address, target)
+    assert bool((source == 5).all())
+
+
+def test_an_address_that_holds_nothing_is_refused_without_a_crash() -> None:
+    target = torch.empty(4096, dtype=torch.uint8)
+    assert not cpu.read_process(os.getpid(), 8, target)
+
+
+def test_differing_bytes_are_seen_wherever_they_stand() -> None:
+    first, second = cpu.Region("a", 4096), cpu.Region("b", 4096)
+    assert cpu.same_bytes(first, second, 0, 4096)
+    ctypes.c_uint8.from_address(second.address + 4095).value = 1
+    assert not cpu.same_bytes(first, second, 0, 4096)
+    first.close()
+    second.close()

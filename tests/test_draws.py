@@ -1,0 +1,81 @@
+"""Composed inputs are as good as drawn ones: fresh, of the same distribution, reproducible, and structure stays whole."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from scipy import stats as scipy_stats
+
+from kbench.oracle import draws
+
+
+def maker(get_inputs: object) -> draws.InputMaker:
+    return draws.InputMaker(get_inputs, "cpu", torch.float32)  # type: ignore[arg-type]
+
+
+def uniform() -> list[torch.Tensor]:
+    return [torch.rand(64, 1024)]
+
+
+def test_the_same_seeds_give_the_same_bits() -> None:
+    first, second = maker(uniform).make(5, 9)[0], maker(uniform).make(5, 9)[0]
+    assert torch.equal(first, second)
+
+
+def test_other_seeds_give_other_values_in_almost_every_place() -> None:
+    inputs = maker(uniform)
+    first, second = inputs.make(5, 9)[0], inputs.make(5, 10)[0]
+    assert float((first == second).float().mean()) < 0.25
+
+
+def test_composed_draws_follow_the_distribution() -> None:
+    sample = maker(lambda: [torch.randn(256, 256)]).make(1, 2)[0]
+    assert scipy_stats.kstest(sample.reshape(-1).numpy(), "norm").pvalue > 1e-4
+
+
+def test_a_global_sum_differs_from_call_to_call() -> None:
+    inputs = maker(uniform)
+    sums = {round(float(inputs.make(5, seed)[0].double().sum()), 3) for seed in range(8)}
+    assert len(sums) == 8
+
+
+def test_a_near_duplicate_differs_from_its_original_in_few_places() -> None:
+    inputs = maker(uniform)
+    original, twin = inputs.make(5, 9)[0], inputs.make(5, 9, near_seed=4)[0]
+    assert 1 <= int((original != twin).sum()) <= draws.PATCHES
+
+
+@pytest.mark.parametrize(
+    ("get_inputs", "holds"),
+    [
+        (lambda: [torch.rand(128, 128).tril()], lambda x: torch.equal(x, x.tril())),
+        (lambda: [torch.rand(8192).sort().values], lambda x: bool((x.diff() >= 0).all())),
+        (lambda: [torch.randperm(8192)], lambda x: torch.equal(x.sort().values, torch.arange(8192))),
+        (lambda: [(lambda a: a + a.T)(torch.rand(128, 128))], lambda x: torch.equal(x, x.T)),
+        (
+            lambda: [torch.randint(0, 10, (8192,))],
+            lambda x: x.dtype == torch.int64 and 0 <= int(x.min()) <= int(x.max()) < 10,
+        ),
+        (lambda: [torch.empty(8192).uniform_(2, 3)], lambda x: bool(((x >= 2) & (x < 3)).all())),
+    ],
+    ids=["triangle", "sorted", "permutation", "symmetric", "integers", "in place"],
+)
+def test_what_the_problem_builds_on_its_draws_stays_whole(get_inputs: object, holds: object) -> None:
+    inputs = maker(get_inputs)
+    assert holds(inputs.make(3, 4)[0])  # type: ignore[operator]
+    assert holds(inputs.make(3, 4, near_seed=8)[0])  # type: ignore[operator]
+
+
+def test_only_floating_tensors_take_the_precision() -> None:
+    inputs = draws.InputMaker(lambda: [torch.rand(4), torch.arange(4), 3], "cpu", torch.bfloat16)
+    made = inputs.make(1, 1)
+    assert [getattr(x, "dtype", x) for x in made] == [torch.bfloat16, torch.int64, 3]
+
+
+def test_randomised_weights_have_no_telltale_left() -> None:
+    module = torch.nn.BatchNorm2d(64)
+    draws.randomise(module, 11)
+    assert float(module.weight.detach().std()) > 0.1
+    assert float(module.bias.detach().std()) > 0.01
+    assert bool((module.running_var > 0).all())
+    assert int(module.num_batches_tracked) == 0

@@ -1,0 +1,238 @@
+"""scipy, closed forms and brute force are the second sources."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kbench import stats
+
+DF = st.floats(1, 1e7)
+TAIL = st.floats(-14, math.log10(0.4999)).map(lambda exponent: 10**exponent)
+LOGS = st.floats(-5, 5)
+
+
+@given(TAIL, DF)
+def test_student_quantile_agrees_with_scipy(tail: float, df: float) -> None:
+    assert stats.student_t_quantile(tail, df) == pytest.approx(-scipy.stats.t.isf(tail, df), rel=1e-8)
+
+
+@given(st.floats(1e-12, 0.49))
+def test_student_quantile_with_one_degree_is_the_cauchy_quantile_near_the_centre(offset: float) -> None:
+    exact = math.tan(math.pi * ((0.5 + offset) - 0.5))
+    assert stats.student_t_quantile(0.5 + offset, 1) == pytest.approx(exact, rel=1e-9)
+
+
+def test_student_quantile_with_infinite_degrees_is_the_normal_quantile() -> None:
+    assert stats.student_t_quantile(0.975, math.inf) == pytest.approx(1.959963984540054, rel=1e-12)
+
+
+@given(st.floats(1e-6, 0.49), DF)
+def test_student_quantile_is_antisymmetric(tail: float, df: float) -> None:
+    assert stats.student_t_quantile(tail, df) == pytest.approx(-stats.student_t_quantile(1 - tail, df), rel=1e-8)
+
+
+@pytest.mark.parametrize(("p", "df"), [(0, 5), (1, 5), (-0.1, 5), (0.5, 0.5), (math.nan, 5), (0.5, math.nan)])
+def test_student_quantile_refuses_what_it_cannot_answer(p: float, df: float) -> None:
+    with pytest.raises(ValueError, match="no Student quantile"):
+        stats.student_t_quantile(p, df)
+
+
+@given(st.integers(0, 3000), st.floats(0, 1), st.data())
+def test_binomial_tail_agrees_with_scipy(n: int, p: float, data: st.DataObject) -> None:
+    x = data.draw(st.integers(-1, n + 1))
+    assert stats.binomial_tail(x, n, p) == pytest.approx(scipy.stats.binom.sf(x - 1, n, p), rel=1e-8, abs=1e-280)
+
+
+@given(st.integers(1, 5000), st.data(), st.sampled_from([0.9, 0.95, 0.99]))
+def test_wilson_agrees_with_scipy(n: int, data: st.DataObject, level: float) -> None:
+    successes = data.draw(st.integers(0, n))
+    expected = scipy.stats.binomtest(successes, n).proportion_ci(level, method="wilson")
+    got = stats.wilson_interval(successes, n, level)
+    assert got is not None
+    assert (got.low, got.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_wilson_of_nothing_is_unknown() -> None:
+    assert stats.wilson_interval(0, 0) is None
+
+
+def test_wilson_refuses_more_successes_than_trials() -> None:
+    with pytest.raises(ValueError, match="3 successes of 2"):
+        stats.wilson_interval(3, 2)
+
+
+@given(st.lists(LOGS, min_size=1, max_size=50))
+def test_geometric_mean_agrees_with_scipy(logs: list[float]) -> None:
+    values = [math.exp(log) for log in logs]
+    assert stats.geometric_mean(values) == pytest.approx(scipy.stats.gmean(values), rel=1e-10)
+
+
+def test_geometric_mean_does_not_overflow_where_a_product_would() -> None:
+    assert stats.geometric_mean([1e300] * 100) == pytest.approx(1e300)
+
+
+def test_geometric_mean_of_nothing_is_unknown() -> None:
+    assert stats.geometric_mean([]) is None
+    assert stats.geometric_mean_interval([]) is None
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan])
+def test_geometric_mean_refuses_what_has_no_logarithm(bad: float) -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        stats.geometric_mean([1.0, bad])
+
+
+@given(st.lists(LOGS, min_size=2, max_size=30).filter(lambda logs: np.std(logs) > 1e-6))
+def test_geometric_mean_interval_is_scipys_t_interval_of_the_logs(logs: list[float]) -> None:
+    low, high = scipy.stats.t.interval(0.95, len(logs) - 1, loc=np.mean(logs), scale=scipy.stats.sem(logs))
+    got = stats.geometric_mean_interval([math.exp(log) for log in logs])
+    assert got is not None
+    assert (math.log(got.low), math.log(got.high)) == pytest.approx((low, high), rel=1e-8, abs=1e-9)
+
+
+def test_an_interval_from_a_single_value_is_unknown() -> None:
+    assert stats.geometric_mean_interval([2.0]) is None
+
+
+def test_an_interval_wider_than_a_double_is_open_not_an_error() -> None:
+    interval = stats.geometric_mean_interval([1e-200, 1e200])
+    assert interval is not None
+    assert interval.high == math.inf
+
+
+@given(st.lists(LOGS, min_size=1, max_size=8), st.floats(0, 0.5), st.floats(5, 200))
+def test_pair_interval_uses_the_pooled_spread_and_its_degrees(logs: list[float], sd: float, df: float) -> None:
+    half = scipy.stats.t.ppf(0.975, df) * sd / math.sqrt(len(logs))
+    got = stats.interval_from_pairs(logs, sd, df)
+    expected = (np.mean(logs) - half, np.mean(logs) + half)
+    assert (math.log(got.low), math.log(got.high)) == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+def test_pair_interval_covers_at_its_level() -> None:
+    rng = np.random.default_rng(7)
+    trials, df, sd = 4000, 30, 0.01
+    pooled = sd * np.sqrt(rng.chisquare(df, trials) / df)
+    pairs = rng.normal(0.3, sd, (trials, 3))
+    intervals = [stats.interval_from_pairs(list(row), s, df) for row, s in zip(pairs, pooled, strict=True)]
+    missed = sum(not i.low <= math.exp(0.3) <= i.high for i in intervals)
+    assert stats.binomial_tail(missed, trials, 0.05) > 0.001
+    assert stats.binomial_tail(trials - missed, trials, 0.95) > 0.001
+
+
+def test_pair_interval_needs_a_pair() -> None:
+    with pytest.raises(ValueError, match="0 pairs"):
+        stats.interval_from_pairs([], 0.1, 30)
+
+
+@given(st.integers(0, 9), st.data())
+def test_pass_at_k_is_the_share_of_draws_with_a_right_one(n: int, data: st.DataObject) -> None:
+    c, k = data.draw(st.integers(0, n)), data.draw(st.integers(1, 10))
+    draws = list(itertools.combinations([True] * c + [False] * (n - c), k))
+    expected = sum(any(draw) for draw in draws) / len(draws) if draws else None
+    assert stats.pass_at_k(n, c, k) == (expected if expected is None else pytest.approx(expected))
+
+
+def test_pass_at_k_with_fewer_samples_than_k_is_unknown() -> None:
+    assert stats.pass_at_k(1, 0, 2) is None
+    assert stats.pass_at_k(1, 1, 2) is None
+
+
+def test_pass_at_k_of_a_large_sample_is_finite() -> None:
+    assert stats.pass_at_k(10_000, 3, 5_000) == pytest.approx(1 - 0.5**3, abs=1e-3)
+
+
+@given(st.lists(LOGS, min_size=0, max_size=8), st.integers(1, 9))
+def test_best_at_k_is_the_mean_of_the_best_over_all_draws(scores: list[float], k: int) -> None:
+    draws = list(itertools.combinations(scores, k))
+    expected = sum(max(draw) for draw in draws) / len(draws) if draws else None
+    assert stats.best_at_k(scores, k) == (expected if expected is None else pytest.approx(expected, abs=1e-12))
+
+
+def test_bootstrap_gives_the_same_interval_again() -> None:
+    values = [0.0, 0.5, 1.0, 0.25] * 10
+    assert stats.bootstrap_interval(values, seed=3) == stats.bootstrap_interval(values, seed=3)
+
+
+def test_bootstrap_agrees_with_scipy() -> None:
+    values = np.random.default_rng(1).beta(1, 2, 60)
+    expected = scipy.stats.bootstrap(
+        (values,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(2)
+    ).confidence_interval
+    got = stats.bootstrap_interval(list(values))
+    assert got is not None
+    width = expected.high - expected.low
+    assert (got.low, got.high) == pytest.approx((expected.low, expected.high), abs=0.06 * width)
+
+
+def test_bootstrap_of_one_problem_is_unknown() -> None:
+    assert stats.bootstrap_interval([0.5]) is None
+
+
+def test_rate_interval_of_single_samples_is_wilsons() -> None:
+    assert stats.rate_interval([1.0, 0.0, 0.0, 1.0] * 10) == stats.wilson_interval(20, 40)
+
+
+def test_rate_interval_of_few_problems_does_not_shrink_to_their_luck() -> None:
+    # Three problems that all passed half of their samples: a bootstrap would say [0.5, 0.5].
+    interval = stats.rate_interval([0.5, 0.5, 0.5])
+    assert interval is not None
+    assert interval.high - interval.low > 0.5
+
+
+def test_rate_interval_of_many_problems_draws_problems_not_samples() -> None:
+    values = [0.0, 0.25, 0.5, 0.75] * 20
+    assert stats.rate_interval(values) == stats.bootstrap_interval(values)
+
+
+def test_rate_interval_covers_with_several_samples_a_problem() -> None:
+    rng = np.random.default_rng(5)
+    trials, problems, samples = 300, 24, 4
+    rates = rng.beta(0.5, 0.5, (trials, problems))
+    intervals = [stats.rate_interval(list(rng.binomial(samples, row) / samples)) for row in rates]
+    covered = sum(i is not None and i.low <= 0.5 <= i.high for i in intervals)
+    assert stats.binomial_tail(trials - covered, trials, 0.05) > 0.001
+
+
+def test_rate_interval_of_no_problem_is_unknown() -> None:
+    assert stats.rate_interval([]) is None
+
+
+@given(st.floats(0.5, 1e4), st.floats(-50, 1e3), st.lists(st.integers(1, 512), min_size=4, unique=True))
+def test_affine_fit_finds_an_exact_line(slope: float, intercept: float, lengths: list[int]) -> None:
+    fit = stats.affine_fit(lengths, [intercept + slope * k for k in lengths])
+    assert (fit.slope, fit.intercept) == pytest.approx((slope, intercept), rel=1e-6, abs=1e-4 * slope)
+    assert fit.residual_rms < 1e-5 * (slope * max(lengths) + abs(intercept))
+
+
+def test_affine_fit_agrees_with_numpys_weighted_polyfit() -> None:
+    rng = np.random.default_rng(3)
+    k = np.repeat([1, 4, 16, 64, 256], 5)
+    elapsed = 20 + 7.5 * k + rng.normal(0, 1, len(k)) * np.sqrt(k)
+    medians = [float(np.median(elapsed[k == length])) for length in np.unique(k)]
+    slope, intercept = np.polyfit(np.unique(k), medians, 1, w=1 / np.sqrt(np.unique(k)))
+    fit = stats.affine_fit(list(k), list(elapsed))
+    assert (fit.slope, fit.intercept) == pytest.approx((slope, intercept), rel=1e-9)
+
+
+def test_affine_fit_is_not_moved_by_one_disturbed_block() -> None:
+    k = [1, 1, 1, 8, 8, 8, 64, 64, 64]
+    elapsed = [10.0 * length + 5 for length in k]
+    elapsed[7] *= 30
+    assert stats.affine_fit(k, elapsed).slope == pytest.approx(10)
+
+
+def test_affine_fit_shows_a_curve_in_its_residual() -> None:
+    k = [1, 8, 64, 512]
+    assert stats.affine_fit(k, [length**1.2 for length in k]).residual_rms > 10
+
+
+def test_affine_fit_needs_two_lengths() -> None:
+    with pytest.raises(ValueError, match="no line"):
+        stats.affine_fit([4, 4, 4], [1.0, 2.0, 3.0])
