@@ -19,8 +19,8 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -173,7 +173,7 @@ class Builder:
             os.close(log)
             os.close(write)
             with os.fdopen(read, "rb") as stream, tarfile.open(fileobj=_Capped(stream), mode="r|") as archive:
-                archive.extractall(target, members=regular(archive), filter="data")
+                extract(archive, target)
         except tarfile.TarError as error:
             raise _Oversized(f"the build folder could not be taken over: {error}") from error
         finally:
@@ -207,13 +207,19 @@ class _Capped(io.RawIOBase):
         return data
 
 
-def regular(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Files, folders and inner links; devices, pipes and anything that points outside stay behind."""
+def extract(archive: tarfile.TarFile, target: Path) -> None:
+    """Files, folders and inner links; devices, pipes and anything that points outside stay behind.
+
+    Times are kept to the nanosecond: ninja builds again what looks newer or older than it remembers.
+    """
     for member in archive:
-        if member.isfile() or member.isdir():
-            yield member
-        elif member.issym() and not os.path.isabs(member.linkname) and ".." not in member.linkname:
-            yield member
+        inner = member.issym() and not os.path.isabs(member.linkname) and ".." not in member.linkname
+        if not (member.isfile() or member.isdir() or inner):
+            continue
+        archive.extract(member, target, filter="data")
+        if member.isfile():
+            mtime_ns = int(Decimal(member.pax_headers.get("mtime", member.mtime)) * 10**9)
+            os.utime(target / member.name, ns=(mtime_ns, mtime_ns))
 
 
 def first_error(text: str) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kbench import calibration, environment, registry
-from kbench.evaluate import Session, Settings, builtin_solution
+from kbench.evaluate import Session, Settings
+from kbench.models.builtin import builtin_solution
 from kbench.referee.clock import duration_class
 from kbench.types import Problem, Status, Verdict
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 @cache
-def _adapter(cls: type[T]) -> Any:
+def _adapter(cls: Any) -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(cls)

@@ -36,6 +36,14 @@ def package_version(name: str) -> str | None:
         return None
 
 
+def available_bytes() -> int:
+    """Memory that the kernel says can be had without swapping."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) << 10
+    return 4 << 30
+
+
 def describe(device: str) -> dict[str, object]:
     """Hardware and versions. Imports torch only where the device's facts need it."""
     from kbench.devices import cpu

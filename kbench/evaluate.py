@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kbench import calibration, environment, sandbox
 from kbench.builder import SOLUTION_FILE, Builder, BuildOrder
-from kbench.errors import ConfigError
+from kbench.errors import ConfigError, ProblemError
 from kbench.extract import detect_language
 from kbench.referee.case import PROTOCOLS, TORCH_DTYPE, Case, ProblemCase
-from kbench.referee.client import LaneReferee
+from kbench.referee.client import LaneReferee, Survey
 from kbench.types import Build, Gate, Precision, Problem, Solution, Verdict
 
 
@@ -43,14 +44,12 @@ class Session:
         self.scratch.chmod(0o755)
         self.referee = LaneReferee(self.rung, self.cache)
         self.builder = Builder(self.rung, self.cache, self.scratch)
+        self.surveys: dict[str, Survey] = {}
 
     def judge(self, problem: Problem, solution: Solution) -> Verdict:
         """Builds and judges one solution. ProblemError where the problem itself cannot be run."""
         case = problem_case(problem, self.settings)
-        order = build_order(case, solution)
-        known = self.builder.cached(self.builder.key(order))
-        facts = self.referee.prepare(case, "compile" in self.settings.baselines, known.folder if known else None)
-        build = known or self.builder.build(replace(order, init=facts["init"], init_leaves=tuple(facts["init_leaves"])))
+        build = self.build(case, solution)
         if build.folder is None:
             return unbuilt(build, self.rung, self.settings)
         verdict = self.referee.judge(self.case(case, build, solution))
@@ -58,6 +57,34 @@ class Session:
             "build", True, f"{'kept from an earlier build' if build.cached else 'built'}, {build.seconds:.1f} s"
         )
         return replace(verdict, build_seconds=build.seconds, gates=(built, *verdict.gates))
+
+    def build(self, case: ProblemCase, solution: Solution) -> Build:
+        order = build_order(case, solution)
+        kept = self.builder.cached(self.builder.key(order))
+        if kept is not None:
+            return kept
+        survey = self.survey([case])[0]
+        return self.builder.build(replace(order, init=survey.init, init_leaves=survey.init_leaves))
+
+    def build_for(self, problem: Problem, solution: Solution) -> Build:
+        return self.build(problem_case(problem, self.settings), solution)
+
+    def is_built(self, problem: Problem, solution: Solution) -> bool:
+        order = build_order(problem_case(problem, self.settings), solution)
+        return self.builder.cached(self.builder.key(order)) is not None
+
+    def available_bytes(self) -> int:
+        return environment.available_bytes()
+
+    def survey(self, cases: Sequence[ProblemCase]) -> list[Survey]:
+        """What the problems are built with, asked once each. ProblemError names the first that cannot be loaded."""
+        unknown = [case for case in cases if case.id not in self.surveys]
+        for case, found in zip(unknown, self.referee.survey(unknown) if unknown else [], strict=True):
+            self.surveys[case.id] = found
+        for case in cases:
+            if self.surveys[case.id].failed:
+                raise ProblemError(f"{case.id}: {self.surveys[case.id].failed}")
+        return [self.surveys[case.id] for case in cases]
 
     def case(self, problem: ProblemCase, build: Build, solution: Solution) -> Case:
         assert build.folder is not None
@@ -101,14 +128,6 @@ def unbuilt(build: Build, rung: str, settings: Settings) -> Verdict:
         build.status, build.error, (gate,), build_seconds=build.seconds, detail=build.log, sandbox=rung,
         protocol=settings.protocol, device=settings.device,
     )  # fmt: skip
-
-
-def builtin_solution(name: str, problem: Problem) -> Solution:
-    """The baselines judged as candidates: builtin/eager, builtin/compile. ConfigError for any other name."""
-    modes = {"builtin/eager": None, "builtin/compile": ""}
-    if name not in modes:
-        raise ConfigError(f"no built-in solution {name!r}; there are {' and '.join(modes)}")
-    return Solution(problem.source, name, "python", "Model", modes[name])
 
 
 def read_solution(path: Path) -> Solution:

@@ -140,10 +140,9 @@ def _runtime_stats(verdict: Verdict, side: str) -> dict[str, Any]:
 
 
 def _call_times_us(timing: Timing, side: str) -> list[float]:
-    blocks = [sample for sample in timing.samples if sample.side == side]
+    blocks = [sample for sample in timing.samples if sample.side == side and sample.k > 0]
     longest = max((block.k for block in blocks), default=0)
-    overhead = timing.overhead_us.get(side, 0.0)
-    return [(block.elapsed_us - overhead) / block.k for block in blocks if block.k == longest]
+    return [(block.elapsed_us - timing.overhead_us) / block.k for block in blocks if block.k == longest]
 
 
 def _milliseconds(microseconds: float) -> float:

@@ -118,9 +118,13 @@ class RunStore:
         return stored
 
     def append(self, record: Record) -> None:
-        """Add one line, on the disk when this returns. ConfigError on a full disk, the records before it untouched."""
+        """Add one line, on the disk when this returns. ConfigError on a full disk, the records before it untouched.
+
+        SchemaError, and nothing written, for a record that could not be read back: one such line closes a run for good.
+        """
         size = os.fstat(self._file).st_size
         data = to_line(record)
+        _decode(Record, json.loads(data), record.key)
         try:
             while data:  # once, but for a full disk: that takes a part without an error, and the next write has it
                 data = data[os.write(self._file, data) :]

@@ -169,7 +169,7 @@ class Timing:
     single_call_us: dict[str, float]  # side -> shortest block of the smallest K, over K: fixed overhead included
     speedups: tuple[Speedup, ...]
     samples: tuple[BlockSample, ...]
-    overhead_us: dict[str, float] = field(default_factory=dict)  # side -> intercept of the affine fit
+    overhead_us: float = 0.0  # of a block of no call: what go and done cost
     flags: tuple[str, ...] = ()  # "noisy", "latency_bound", "uncalibrated", "quick"
 
     def speedup(self, baseline: str) -> Speedup | None:

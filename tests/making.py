@@ -32,7 +32,7 @@ def speedup(baseline: str, value: float, sure: bool | None = None) -> Speedup:
 
 def timing(*speedups: Speedup, samples: Sequence[BlockSample] = (), candidate_us: float = 100.0) -> Timing:
     latency = {"candidate": candidate_us} | {s.baseline: s.value * candidate_us for s in speedups}
-    return Timing(latency, {}, speedups, tuple(samples), {"candidate": 5.0})
+    return Timing(latency, {}, speedups, tuple(samples), 5.0)
 
 
 def verdict(status: Status, timed: Timing | None = None, **more: Any) -> Verdict:

@@ -19,7 +19,10 @@ def blocks(
     side: str, pair: int, call_us: float, overhead_us: float = 300.0, extra: dict[int, float] | None = None
 ) -> list[BlockSample]:
     extra = extra or {}
-    return [BlockSample(side, pair, k, overhead_us + k * call_us + extra.get(k, 0.0)) for k in CALLS for _ in range(2)]
+    empty = [BlockSample(side, pair, 0, overhead_us)] if side == "eager" else []
+    return empty + [
+        BlockSample(side, pair, k, overhead_us + k * call_us + extra.get(k, 0.0)) for k in CALLS for _ in range(2)
+    ]
 
 
 def speedup(samples: list[BlockSample], calibration: Calibration | None = None) -> clock.Speedup:
@@ -29,7 +32,7 @@ def speedup(samples: list[BlockSample], calibration: Calibration | None = None) 
     return found
 
 
-def test_the_slope_is_the_time_of_a_call_and_fixed_overhead_is_not() -> None:
+def test_fixed_overhead_is_no_part_of_the_time_of_a_call() -> None:
     samples = blocks("candidate", 0, 2000.0) + blocks("eager", 0, 3000.0)
     assert speedup(samples).value == pytest.approx(1.5)
 
@@ -39,6 +42,18 @@ def test_sleeping_in_small_blocks_buys_nothing() -> None:
     sleep = {k: (20 - k) * 3000.0 for k in CALLS}
     samples = blocks("candidate", 0, 3000.0, extra=sleep) + blocks("eager", 0, 3000.0)
     assert speedup(samples).value <= 1.01
+
+
+def test_doing_less_in_large_blocks_than_in_small_ones_is_seen() -> None:
+    batched = [BlockSample("candidate", 0, k, 300.0 + 3000.0 * min(k, 5)) for k in CALLS]
+    found = clock.shrinks(batched + blocks("eager", 0, 3000.0), ["eager"])
+    assert found == pytest.approx(2.0, rel=0.05)
+
+
+def test_what_the_reference_does_too_is_no_accusation() -> None:
+    cold = {k: 9000.0 for k in CALLS}  # cold weights: every side pays once a block
+    samples = blocks("candidate", 0, 1000.0, extra=cold) + blocks("eager", 0, 1000.0, extra=cold)
+    assert clock.shrinks(samples, ["eager"]) is None
 
 
 def test_one_disturbed_block_does_not_move_the_result() -> None:

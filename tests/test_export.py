@@ -24,7 +24,8 @@ from kbench.types import BlockSample, Gate, Problem, Record, Status
 def timed(problem: str, candidate_us: float, eager_us: float, sample: int = 0) -> Record:
     """Candidate blocks of one and four calls, with a fixed overhead of 5 us; calls of the long ones 10 % apart."""
     long = [(candidate_us * factor * 4 + 5) for factor in (0.9, 1.0, 1.1)]
-    blocks = [BlockSample("candidate", 0, 1, candidate_us + 500)] + [BlockSample("candidate", 0, 4, us) for us in long]
+    blocks = [BlockSample("candidate", 0, k, k * candidate_us + 500) for k in (0, 1)]
+    blocks += [BlockSample("candidate", 0, 4, us) for us in long]
     measured = timing(speedup("eager", eager_us / candidate_us), samples=blocks, candidate_us=candidate_us)
     return record(problem, sample=sample, verdict=verdict(Status.CORRECT, measured, calls_checked=5))
 

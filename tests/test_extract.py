@@ -167,7 +167,10 @@ def test_code_without_a_fence_counts_where_the_whole_reply_is_code() -> None:
     assert extract("\n" + CODE + "\n\n", True) == CODE
 
 
-@pytest.mark.parametrize("reply", ["Here it is:\n" + CODE, "import torch\n", "", "\n\n", "```", "```python\n```"])
+@pytest.mark.parametrize(
+    "reply",
+    ["Here it is:\n" + CODE, "```x * y``` is it:\n" + CODE, "import torch\n", "", "\n\n", "```", "```python\n```"],
+)
 def test_a_reply_without_a_solution_gives_none(reply: str) -> None:
     assert extract(reply, True) is None
 

@@ -186,6 +186,11 @@ def test_rate_interval_of_few_problems_does_not_shrink_to_their_luck() -> None:
     assert interval.high - interval.low > 0.5
 
 
+@pytest.mark.parametrize("values", [[0.4, 0.5, 0.6] * 6, [0.5] * 8 + [0.0] * 72, [0.5] * 8 + [1.0] * 72])
+def test_rate_interval_is_wilsons_where_a_bootstrap_would_undercover(values: list[float]) -> None:
+    assert stats.rate_interval(values) == stats.wilson_interval(math.fsum(values), len(values))
+
+
 def test_rate_interval_of_many_problems_draws_problems_not_samples() -> None:
     values = [0.0, 0.25, 0.5, 0.75] * 20
     assert stats.rate_interval(values) == stats.bootstrap_interval(values)

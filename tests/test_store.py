@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from making import THREE, attempts, filled, info, record, reply, speedup, timing, verdict
+from making import THREE, attempts, filled, info, record, reply, speedup, timing, verdict, whole_lines
 
 from kbench.errors import ConfigError, SchemaError
 from kbench.store import RunStore, latest, load, read_info, to_line
@@ -62,6 +62,14 @@ def test_an_append_is_in_the_file_when_it_returns(tmp_path: Path) -> None:
         for count, one in enumerate(THREE, start=1):
             store.append(one)
             assert len(whole_lines(tmp_path)) == count
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+def test_a_record_that_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
+    wrong = replace(verdict(Status.INCORRECT), build_seconds="soon")  # type: ignore[arg-type]
+    with RunStore(filled(tmp_path)) as store, pytest.raises(SchemaError, match=r"level1/1_a#0: Record\.verdict"):
+        store.append(record(status=Status.INCORRECT, verdict=wrong))
+    assert load(tmp_path).records == tuple(THREE)
 
 
 # ---- resume ----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 It runs no candidate code itself, and is its namespace's init: when it ends, the kernel ends everything in it. It ends when
 the control socket closes, that is, when the lane dies. Requests carry the descriptors that the new process gets.
 
-    request  {"role": "worker" | "server" | "oracle" | "build" | "pack", "limits": {...}, "preload": [...]}   + descriptors
+    request  {"role": "worker" | "server" | "oracle" | "survey" | "build" | "pack", "limits": {...}, "preload": [...]}   + descriptors
     answer   {"pid": n}                                                                              + a pidfd
 """
 
@@ -109,6 +109,7 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
         "build": program("kbench.candidate.build"),
         "pack": pack,
         "oracle": program("kbench.oracle.program"),
+        "survey": program("kbench.oracle.sizes"),
     }
 
 

@@ -13,6 +13,7 @@ from kbench import __version__
 from kbench.errors import KBenchError
 
 COMMANDS = {
+    "run": "ask a model, build, judge, and print the rates of each level",
     "eval": "judge a kernel in hand: --solution FILE --problem ID",
     "problems": "the registry: list, show",
     "doctor": "device, toolchain, sandbox, keys; --calibrate for intervals",

@@ -28,7 +28,8 @@ def command(solution: str, problem_id: str, repro: Path | None, as_json: bool, *
 
     from kbench import registry
     from kbench.codec import encode
-    from kbench.evaluate import Session, builtin_solution, read_solution
+    from kbench.evaluate import Session, read_solution
+    from kbench.models.builtin import builtin_solution
     from kbench.report.verdict import print_verdict
 
     settings = settings_from(flags)

@@ -119,13 +119,6 @@ def last_level_cache_bytes() -> int:
     return max(sizes, default=32 << 20)
 
 
-def available_bytes() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) << 10
-    return 4 << 30
-
-
 def facts() -> dict[str, object]:
     model = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text().splitlines():

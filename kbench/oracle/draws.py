@@ -57,7 +57,7 @@ def cast(value: Any, dtype: torch.dtype) -> Any:
     return value
 
 
-class Draws(TorchDispatchMode):
+class Draws(TorchDispatchMode):  # type: ignore[misc]
     """Records the random draws of one get_inputs() call, or replays recombinations of recorded ones."""
 
     def __init__(self, masters: list[list[torch.Tensor]], record: bool, patch_seed: int | None) -> None:

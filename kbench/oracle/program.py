@@ -62,7 +62,7 @@ def spec_of(tensor: torch.Tensor) -> dict[str, Any]:
 
 def alike(first: torch.Tensor, second: torch.Tensor) -> bool:
     if not first.is_floating_point():
-        return torch.equal(first, second)
+        return bool(torch.equal(first, second))
     a, b = first.double(), second.double()
     scale = a.square().mean().sqrt() + 1e-30
     close = (a - b).abs() <= REPEAT_TOLERANCE * scale

@@ -22,7 +22,7 @@ class Selection:
     stable: bool
 
 
-class Selections(TorchDispatchMode):
+class Selections(TorchDispatchMode):  # type: ignore[misc]
     """Collects every selection that a forward makes, in order."""
 
     def __init__(self) -> None:

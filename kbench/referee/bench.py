@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from kbench import sandbox
+from kbench import environment, sandbox
 from kbench.devices import cpu
 from kbench.errors import ProblemError, RefereeError
 from kbench.referee import clock
@@ -42,8 +42,7 @@ class Bench:
         self.problem, self.box, self.scratch = problem, box, scratch
         self.references: dict[tuple[str, int], Worker] = {}
         self.failures: dict[str, str] = {}
-        self.compile_box: sandbox.Sandbox | None = None
-        self.memory_bytes = int(cpu.available_bytes() * WORKER_MEMORY_SHARE)
+        self.memory_bytes = int(environment.available_bytes() * WORKER_MEMORY_SHARE)
         self.oracle: Oracle | None = None
         self.compile_box: SubServer | None = None
 
@@ -61,7 +60,7 @@ class Bench:
             )
         small = lay_out(self.description, 1)
         call_bytes = small.slot_bytes + sum(leaf.size_bytes for leaf in small.outputs)
-        memory = min(MAX_SLOT_MEMORY, int(cpu.available_bytes() * SLOT_MEMORY_SHARE))
+        memory = min(MAX_SLOT_MEMORY, int(environment.available_bytes() * SLOT_MEMORY_SHARE))
         self.calls = clock.plan_calls(self.description["call_us"], call_bytes, memory)
         self.layout: Layout = lay_out(self.description, self.calls[-1] + DECOY_SLOTS)
         self.oracle.map(self.layout, self.description["arguments"])

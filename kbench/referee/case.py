@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from kbench.types import Precision
 
 
+MIN_SLOTS = 6  # input slots that any problem gets: four calls of the largest block, two decoys
+
+
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """How much is measured. Data, not code paths."""

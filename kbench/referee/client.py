@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,16 @@ from kbench.candidate import protocol
 from kbench.codec import decode, encode
 from kbench.referee.case import Case, ProblemCase
 from kbench.types import Status, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a problem is built with (JSON trees) and its bytes; or why it cannot be loaded."""
+
+    init: Any
+    init_leaves: tuple[dict[str, Any], ...]
+    sizes: dict[str, int] | None  # None where unknown
+    failed: str = ""
 
 
 class LaneReferee:
@@ -55,9 +67,15 @@ class LaneReferee:
             raise getattr(errors, answer["failed"], errors.RefereeError)(answer["text"])
         return answer
 
-    def prepare(self, problem: ProblemCase, compiled: bool, build_folder: str | None = None) -> dict[str, Any]:
-        """What the builder needs to know of the problem: constructor arguments, mode. ProblemError where it cannot run."""
-        return self.ask(do="prepare", problem=encode(problem), compiled=compiled, build_folder=build_folder)
+    def survey(self, problems: Sequence[ProblemCase]) -> list[Survey]:
+        """Constructor arguments and sizes of each, without running a forward. One that cannot be loaded says why."""
+        found = self.ask(do="survey", problems=[encode(problem) for problem in problems])["found"]
+        return [
+            Survey(None, (), None, item["failed"])
+            if "failed" in item
+            else Survey(item["init"], tuple(item["init_leaves"]), item["bytes"])
+            for item in found
+        ]
 
     def judge(self, case: Case) -> Verdict:
         try:

@@ -1,7 +1,9 @@
 """From blocks to the time of a call. The lane's wall clock is the only source; nothing here comes from a worker.
 
-A block of K calls takes overhead + K * t. The slope is the time of a call. What a side's overhead exceeds eager's by is charged
-to its calls: a candidate cannot buy a smaller slope with sleep in the small blocks.
+A block of K calls takes overhead + K * t. The overhead is measured, not extrapolated: blocks of no call at all, run by a
+reference worker, which a candidate cannot touch. A side's time of a call is the median of (elapsed - overhead) / K over its
+blocks, weighted by K. A candidate that sleeps in small blocks, to flatten a slope, gains nothing; one that does less in large
+blocks than in small ones breaks proportionality, and that is a verdict.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +19,8 @@ from kbench import stats
 from kbench.referee.case import Calibration
 from kbench.types import BlockSample, Speedup, Timing
 
+Figures = np.ndarray[Any, np.dtype[np.float64]]
+SHRINKS = 1.5  # a call that takes so much longer in small blocks than in large ones, in every pair
 TARGET_BLOCK_US = 100_000.0
 MIN_CALLS, MAX_CALLS = 4, 512
 LATENCY_BOUND_US = 10.0
@@ -39,34 +44,32 @@ def plan_calls(call_us: float, call_bytes: int, memory_bytes: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class SideFit:
-    slope_us: float
-    overhead_us: float
     latency_us: float
-    single_call_us: float
+    single_call_us: float  # shortest of the smallest blocks, over K: fixed overhead included
+    shrinkage: float  # time of a call in the two smallest K over that in the two largest; 1 is proportional
 
 
-def fit_side(samples: Sequence[BlockSample], allowed_overhead_us: float | None) -> SideFit:
-    """Time of a call of one side in one pair. allowed_overhead_us is eager's; None for eager itself."""
+def fit_side(samples: Sequence[BlockSample], overhead_us: float) -> SideFit:
+    """Time of a call of one side in one pair."""
     calls = np.array([s.k for s in samples], dtype=float)
     elapsed = np.array([s.elapsed_us for s in samples])
-    slope, overhead = theil_sen(calls, elapsed)
-    excess = 0.0 if allowed_overhead_us is None else max(0.0, overhead - max(0.0, allowed_overhead_us))
-    smallest = calls == calls.min()
-    single = float((elapsed[smallest] / calls[smallest]).min())
-    return SideFit(slope, overhead, slope + excess / float(calls.max()), single)
+    each = np.maximum(elapsed - overhead_us, 0.01 * elapsed) / calls
+    distinct = np.unique(calls)
+    small, large = np.isin(calls, distinct[:2]), np.isin(calls, distinct[-2:])
+    single = float((elapsed / calls)[calls == distinct[0]].min())
+    return SideFit(weighted_median(each, calls), single, float(each[small].min() / each[large].min()))
 
 
-def theil_sen(calls: np.ndarray, elapsed: np.ndarray) -> tuple[float, float]:
-    """Median slope over all pairs of blocks of different K, weighted by their distance in K; and the median intercept."""
-    i, j = np.triu_indices(len(calls), 1)
-    keep = calls[i] != calls[j]
-    i, j = i[keep], j[keep]
-    slopes = (elapsed[j] - elapsed[i]) / (calls[j] - calls[i])
-    weights = np.abs(calls[j] - calls[i])
-    order = np.argsort(slopes)
+def weighted_median(values: Figures, weights: Figures) -> float:
+    order = np.argsort(values)
     cumulative = np.cumsum(weights[order])
-    slope = float(slopes[order][np.searchsorted(cumulative, cumulative[-1] / 2)])
-    return slope, float(np.median(elapsed - slope * calls))
+    return float(values[order][np.searchsorted(cumulative, cumulative[-1] / 2)])
+
+
+def overhead(samples: Sequence[BlockSample]) -> float:
+    """Median of the empty blocks, in microseconds; 0 where there are none."""
+    empty = [s.elapsed_us for s in samples if s.k == 0]
+    return float(np.median(empty)) if empty else 0.0
 
 
 def assess(
@@ -75,15 +78,14 @@ def assess(
     """Timing from raw blocks: per pair a time for each side, per baseline the geometric mean of the pairs' ratios."""
     pairs = sorted({s.pair for s in samples})
     sides = ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
-    fits = {(side, pair): fit for pair in pairs for side, fit in _fit_pair(samples, sides, pair).items()}
+    fits = fit_all(samples, sides)
     latency = {side: float(np.median([fits[side, p].latency_us for p in pairs])) for side in sides}
     flags = ["latency_bound"] if latency["candidate"] < LATENCY_BOUND_US else []
     speedups = []
     kind = duration_class(latency["candidate"])
     for baseline in sides[1:]:
         ratios = [fits[baseline, p].latency_us / fits["candidate", p].latency_us for p in pairs]
-        speedup = _speedup(baseline, ratios, calibration, kind, interval)
-        speedups.append(speedup)
+        speedups.append(_speedup(baseline, ratios, calibration, kind, interval))
         if _noisy(ratios, calibration.sd.get(kind)):
             flags.append("noisy")
     if not interval:
@@ -92,16 +94,32 @@ def assess(
         flags.append("uncalibrated")
     return Timing(
         latency, {side: min(fits[side, p].single_call_us for p in pairs) for side in sides}, tuple(speedups),
-        tuple(samples), {side: float(np.median([fits[side, p].overhead_us for p in pairs])) for side in sides},
-        tuple(dict.fromkeys(flags)),
+        tuple(samples), overhead(samples), tuple(dict.fromkeys(flags)),
     )  # fmt: skip
 
 
-def _fit_pair(samples: Sequence[BlockSample], sides: Sequence[str], pair: int) -> dict[str, SideFit]:
-    own = {side: [s for s in samples if s.side == side and s.pair == pair] for side in sides}
-    reference = "eager" if "eager" in sides else sides[-1]
-    allowed = fit_side(own[reference], None).overhead_us
-    return {side: fit_side(own[side], None if side == reference else allowed) for side in sides}
+def fit_all(samples: Sequence[BlockSample], sides: Sequence[str]) -> dict[tuple[str, int], SideFit]:
+    fits = {}
+    for pair in sorted({s.pair for s in samples}):
+        own = [s for s in samples if s.pair == pair]
+        spent = overhead(own)
+        for side in sides:
+            fits[side, pair] = fit_side([s for s in own if s.side == side and s.k], spent)
+    return fits
+
+
+def shrinks(samples: Sequence[BlockSample], baselines: Sequence[str]) -> float | None:
+    """How much more a candidate's call takes in small blocks than in large ones, beyond what the reference's does.
+
+    The least over the pairs, so that one disturbed block accuses nobody. None where it is below SHRINKS.
+    """
+    sides = ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
+    fits = fit_all(samples, sides)
+    pairs = sorted({s.pair for s in samples})
+    excess = [
+        fits["candidate", p].shrinkage / max(1.0, *(fits[side, p].shrinkage for side in sides[1:]), 1.0) for p in pairs
+    ]
+    return min(excess) if min(excess) > SHRINKS else None
 
 
 def _speedup(baseline: str, ratios: Sequence[float], calibration: Calibration, kind: str, interval: bool) -> Speedup:

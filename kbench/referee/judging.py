@@ -25,6 +25,8 @@ from kbench.types import BlockSample, FailedCall, Gate, Status, Timing, Verdict
 
 SLOW_FACTOR = 20.0  # a candidate this much slower than eager gets the smallest blocks there are, and so do the others
 SLOW_CALLS = (1, 2, 3, 4)
+REFERENCE_LIMIT_S = 300.0
+EXTRA_PAIRS = 2  # before an accusation that noise could have made
 _random = random.SystemRandom()
 
 
@@ -50,6 +52,7 @@ class Judging:
         try:
             for pair in range(self.case.protocol.pairs):
                 self.judge_pair(pair)
+            self.repeat_if_it_shrinks()
         except Wrong as wrong:
             return self.refuse(wrong.status, wrong.gate, wrong.evidence)
         except Tamper as error:
@@ -69,11 +72,24 @@ class Judging:
             )  # fmt: skip
         return self.accept(timing)
 
+    def repeat_if_it_shrinks(self) -> None:
+        """Noise can look like work that is done only in small blocks. More pairs tell: all of them must show it."""
+        pairs = self.case.protocol.pairs
+        for extra in range(EXTRA_PAIRS):
+            if clock.shrinks(self.samples, self.case.baselines) is None:
+                return
+            self.judge_pair(pairs + extra)
+        shrinkage = clock.shrinks(self.samples, self.case.baselines)
+        if shrinkage is not None:
+            told = f"a call takes {shrinkage:.1f} times as long in small blocks as in large ones, and eager's does not"
+            raise Wrong(Status.TIMING_INVALID, "clock", told)
+
     def judge_pair(self, pair: int) -> None:
         self.new_weights()
         sides = self.start(pair)
         for turn, calls in enumerate(self.rounds(sides)):
             self.fresh_inputs(calls, families=turn < 2)
+            self.empty_block(sides, pair)
             order = list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides))
             for side in order:
                 self.play(side, sides[side], calls, pair, counted=turn >= 2)
@@ -151,7 +167,7 @@ class Judging:
     def is_slow(self) -> bool:
         """Whether a lone call took so long that blocks of the planned K would last for minutes."""
         last = self.last_elapsed.get("candidate", 0.0)
-        return last > SLOW_FACTOR * self.bench.description["call_us"] + 1_000_000
+        return last > SLOW_FACTOR * float(self.bench.description["call_us"]) + 1_000_000
 
     def fresh_inputs(self, calls: int, families: bool) -> None:
         """New values in `calls` random slots of staging; one is a near-duplicate of another. The rest keep stale ones."""
@@ -176,6 +192,13 @@ class Judging:
                 self.recipes[self.order[1]] = twin
             _random.shuffle(self.order)
             bench.fill({slot: self.recipes[slot] for slot in self.order})
+
+    def empty_block(self, sides: dict[str, Worker], pair: int) -> None:
+        """A block of no call by a reference worker: what go, done and letting go cost by themselves."""
+        side = next((side for side in sides if side != "candidate"), None)
+        if side is not None:
+            block = sides[side].block((), self.flush, REFERENCE_LIMIT_S)
+            self.samples.append(BlockSample(side, pair, 0, block.elapsed_us))
 
     def play(self, side: str, worker: Worker, calls: int, pair: int, counted: bool) -> None:
         """One block of one side, and what is done while it stands frozen afterwards."""
@@ -208,7 +231,7 @@ class Judging:
                     cpu.copy(worker.region, self.bench.staging, layout.slots[slot], layout.slot_bytes)
                 self.flush()
 
-        limit_s = self.case.timeout_s if side == "candidate" else 300.0
+        limit_s = self.case.timeout_s if side == "candidate" else REFERENCE_LIMIT_S
         started = time.monotonic()
         inputs = self.seconds.get("inputs", 0.0)
         block = worker.block(self.order, prepare, limit_s)
@@ -270,7 +293,7 @@ class Judging:
 
 
 def clock_gate(timing: Timing, freezer: str) -> Gate:
-    counts = {k for k in (sample.k for sample in timing.samples)}
+    counts = {sample.k for sample in timing.samples if sample.k}
     enough = len(counts) >= clock.MIN_CALLS and all(t > 0 for t in timing.latency_us.values())
     blocks = len(timing.samples)
     evidence = f"{blocks} blocks of {len(counts)} different K, idle sides stopped by {freezer}"

@@ -1,6 +1,6 @@
 """The lane process: one a device. Serves the driver's requests over a socket; judges; never runs problem or candidate code.
 
-    prepare   start the reference sandbox and describe the problem   -> what the builder needs
+    survey    what problems are built with, and how large they are   -> per problem, or why it cannot be run
     judge     judge one built candidate                              -> a Verdict
 
 Sandboxes start before torch is imported here, so that the imports run side by side.
@@ -20,15 +20,17 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbench import sandbox
+from kbench import freezer, sandbox
 from kbench.candidate import protocol
 from kbench.codec import decode, encode
 from kbench.errors import KBenchError, ProblemError
-from kbench.referee.case import Case, ProblemCase
+from kbench.processes import spawn
+from kbench.referee.case import TORCH_DTYPE, Case, ProblemCase
 
 if TYPE_CHECKING:
     from kbench.referee.bench import Bench
 
+SURVEY_LIMIT_S = 120.0
 _numbers = iter(range(1, 1 << 30))
 
 
@@ -41,19 +43,28 @@ class Lane:
         self.flush: Any = None
         self.setup: dict[str, float] = {}
 
-    def prepare(self, request: dict[str, Any]) -> dict[str, Any]:
+    def survey(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Every problem in a process of its own, all in one sandbox."""
+        problems = [decode(ProblemCase, problem) for problem in request["problems"]]
+        folder = Path(tempfile.mkdtemp(prefix="survey-", dir=self.scratch))
+        folder.chmod(0o755)
+        for i, problem in enumerate(problems):
+            (folder / f"{i}.py").write_text(problem.source, encoding="utf-8")
+        plan = sandbox.Plan(problem=str(folder), oracle=True)
+        box = sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
+        try:
+            box.wait_ready()
+            return {"found": [survey_one(box, folder, i, problem) for i, problem in enumerate(problems)]}
+        finally:
+            box.close()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def prepare(self, problem: ProblemCase, compiled: bool) -> None:
         """Describes the problem; from then on its bench is warm."""
-        problem = decode(ProblemCase, request["problem"])
         if self.bench is None or self.bench.problem != problem:
             started = time.monotonic()
-            if request.get("build_folder"):
-                self.warm(request["build_folder"])
-            self.open_bench(problem, request["compiled"])
+            self.open_bench(problem, compiled)
             self.setup = {"reference set-up": time.monotonic() - started}
-        assert self.bench is not None
-        description = self.bench.description
-        wanted = ("init", "init_leaves", "call_us", "fp64", "mutated")
-        return {"mode": self.bench.mode, **{key: description[key] for key in wanted}}
 
     def open_bench(self, problem: ProblemCase, compiled: bool) -> None:
         self.close_bench()
@@ -90,7 +101,7 @@ class Lane:
     def judge(self, request: dict[str, Any]) -> dict[str, Any]:
         case = decode(Case, request["case"])
         self.warm(case.build_folder)
-        self.prepare({"problem": request["case"]["problem"], "compiled": "compile" in case.baselines})
+        self.prepare(case.problem, "compile" in case.baselines)
         from kbench.referee.judging import Judging
 
         started = time.monotonic()
@@ -118,6 +129,23 @@ class Lane:
     def close(self) -> None:
         self.drop_box()
         self.close_bench()
+
+
+def survey_one(box: sandbox.Sandbox, folder: Path, i: int, problem: ProblemCase) -> dict[str, Any]:
+    hold = freezer.create(f"kbench-{os.getpid()}-survey-{os.urandom(4).hex()}", None)
+    log = os.open(folder / f"{i}.log", os.O_CREAT | os.O_WRONLY, 0o600)
+    try:
+        channel = spawn(box, {"role": "survey", "limits": {"RLIMIT_CORE": 0}}, [], log, hold).channel
+        with channel:
+            channel.settimeout(SURVEY_LIMIT_S)
+            path = f"{box.problem_path}/{i}.py"
+            protocol.send(channel, {"path": path, "shape": problem.shape, "precision": TORCH_DTYPE[problem.precision]})
+            return protocol.receive(channel) or {"failed": "the process that loads it died"}
+    except (OSError, protocol.WireError) as error:
+        return {"failed": f"it could not be loaded: {error}"}
+    finally:
+        os.close(log)
+        hold.close()
 
 
 def serve(channel: socket.socket, lane: Lane) -> None:

@@ -13,6 +13,7 @@ from kbench.types import Gate
 
 POLICIES = ("any", "custom", "pure")
 OWN_SHARE = 0.10  # custom: at least this share of a call's time in own code, above what eager's Python costs
+MOSTLY_LIBRARY = 0.5  # below this, own code does most of the work whatever Python costs
 LIBRARY_SHARE = 0.05  # pure: at most this share in library operators that compute
 CALL = "kbench_call"
 COMPILED = ("CompiledFxGraph", "Torch-Compiled Region", "Inductor", "TorchDynamo")
@@ -62,7 +63,7 @@ def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
         return Gate("policy", True, f"any; {told}")
     if candidate.compiled:
         return Gate("policy", False, f"{policy}: the work ran in code that torch.compile made")
-    if policy == "custom" and own_share < OWN_SHARE:
+    if policy == "custom" and own_share < OWN_SHARE and library_share > MOSTLY_LIBRARY:
         return Gate("policy", False, f"custom wants own kernels to do at least {OWN_SHARE:.0%} of the work; {told}")
     if policy == "pure" and library_share > LIBRARY_SHARE:
         return Gate("policy", False, f"pure allows {LIBRARY_SHARE:.0%} in library operators; {told}")

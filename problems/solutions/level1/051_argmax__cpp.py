@@ -42,7 +42,10 @@ at::Tensor forward(const at::Tensor& input) {
 """
 
 _ext = load_inline(
-    "argmax_cpp", cpp_sources=SOURCE, functions=["forward"], extra_cflags=["-O3", "-march=native", "-fno-trapping-math", "-fopenmp"]
+    "argmax_cpp",
+    cpp_sources=SOURCE,
+    functions=["forward"],
+    extra_cflags=["-O3", "-march=native", "-fno-trapping-math", "-fopenmp"],
 )
 
 

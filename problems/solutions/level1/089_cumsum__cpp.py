@@ -45,7 +45,10 @@ at::Tensor forward(const at::Tensor& input) {
 """
 
 _ext = load_inline(
-    "cumsum_cpp", cpp_sources=SOURCE, functions=["forward"], extra_cflags=["-O3", "-march=native", "-fno-trapping-math", "-fopenmp", "-Wno-psabi"]
+    "cumsum_cpp",
+    cpp_sources=SOURCE,
+    functions=["forward"],
+    extra_cflags=["-O3", "-march=native", "-fno-trapping-math", "-fopenmp", "-Wno-psabi"],
 )
 
 

@@ -1,0 +1,64 @@
+"""kbench run: the main job."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kbench.cli.options import judging_options, run_options, settings_from
+
+
+@click.command(name="run")
+@click.option("--model", "model_name", required=True, help="builtin/eager, builtin/compile or replay/PATH")
+@judging_options
+@run_options
+def command(model_name: str, **flags: Any) -> int:
+    """Ask a model for kernels, build them, judge them, and print the rates of each level. The same command again resumes."""
+    from kbench.models import open_model
+
+    return run_model(open_model(model_name), flags)
+
+
+def run_model(model: Any, flags: dict[str, Any]) -> int:
+    """Runs the plan that the flags describe and prints its table. Exit code 0 complete, 3 incomplete but resumable."""
+    from rich.console import Console
+
+    from kbench import registry
+    from kbench.codec import encode
+    from kbench.evaluate import Session
+    from kbench.report.progress import Display
+    from kbench.report.table import remarks, summary_table
+    from kbench.run import Plan, execute
+    from kbench.store import RunStore
+
+    settings = settings_from(flags)
+    problems = registry.discover(flags["suite"])
+    levels = registry.parse_levels(flags["level"]) if flags["level"] else None
+    chosen = registry.select(problems, levels, flags["problem"], flags["limit"])
+    suite = str(flags["suite"]) if flags["suite"] else None
+    plan = Plan(model, tuple(chosen), flags["samples"], settings, suite, flags["build_jobs"] or os.cpu_count() or 1)
+    run_id = flags["run_id"] or plan.default_id()
+    folder = Path(flags["results"]) / run_id
+    with RunStore(folder) as store, Session(settings) as session:
+        warn_of_sandbox(session.rung)
+        mode = "none" if flags["display"] == "json" else flags["display"]
+        with Display(mode, len(plan.problems) * plan.samples) as display:
+            summary = execute(plan, run_id, store, session, display.report)
+    if flags["as_json"] or flags["display"] == "json":
+        click.echo(json.dumps({"run": str(folder), **encode(summary)}))
+    else:
+        console = Console()
+        console.print(summary_table(f"{model.name}  ({settings.device}, {settings.protocol})", summary))
+        for remark in remarks(summary):
+            console.print(remark, soft_wrap=True)
+        click.echo(f"run folder: {folder}")
+    return 0 if not summary.incomplete else 3
+
+
+def warn_of_sandbox(rung: str) -> None:
+    if rung == "rlimits":
+        click.echo("kbench: WARNING: no namespaces here: candidates share files and processes with you", err=True)

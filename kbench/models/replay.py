@@ -1,0 +1,60 @@
+"""Stored replies and solutions, judged without asking a model.
+
+replay/PATH   a KernelBench run folder   level_{L}_problem_{P}_sample_{S}_kernel.py
+              a kbench run folder        artifacts/level1/019_relu/0/{reply.txt,solution.py}
+              a folder of solutions      [level1/]019_relu[__anything].py; .txt and .md are replies to take code from
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kbench.errors import ConfigError
+from kbench.export import kernel_files
+from kbench.extract import detect_language
+from kbench.models import Reply, Request
+from kbench.models.refusal import is_refusal
+from kbench.registry import number_of
+from kbench.types import Solution
+
+SUFFIXES = (".py", ".txt", ".md")
+
+
+class Replay:
+    exempt = False
+
+    def __init__(self, path: str) -> None:
+        self.name, self.folder = f"replay/{path}", Path(path)
+        if not self.folder.is_dir():
+            raise ConfigError(f"{path}: no folder of solutions or replies there")
+        self.kernels = {(k.level, k.number, k.sample): k.path for k in kernel_files(self.folder)}
+        self.files = sorted(p for p in self.folder.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        if not self.kernels and not self.files:
+            raise ConfigError(f"{path}: holds no solution (.py) and no reply (.txt, .md)")
+
+    def generate(self, request: Request) -> Reply | None:
+        path = self.find(request)
+        if path is None:
+            return None
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        if path.suffix == ".py":
+            return Reply(solution=Solution(text, str(path), detect_language(text)), origin=str(path))
+        return Reply(text, refused=is_refusal(text), origin=str(path))
+
+    def find(self, request: Request) -> Path | None:
+        problem, sample = request.problem, request.sample
+        if self.kernels:
+            return self.kernels.get((problem.level, number_of(problem.id), sample))
+        stored = self.folder / "artifacts" / problem.id / str(sample)
+        if (self.folder / "artifacts").is_dir():
+            kept = [stored / name for name in ("reply.txt", "solution.py") if (stored / name).is_file()]
+            return kept[0] if kept else None
+        named = [path for path in self.files if self.belongs(path, problem.level, problem.name)]
+        return named[sample] if sample < len(named) else None
+
+    def belongs(self, path: Path, level: int, name: str) -> bool:
+        """Whether a file's name is the problem's, and its folder no other level's."""
+        if path.stem != name and not path.stem.startswith(f"{name}__"):
+            return False
+        folders = path.relative_to(self.folder).parts[:-1]
+        return not any(part.startswith("level") and part != f"level{level}" for part in folders)
