@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, TypeVar
 
 from kbench.errors import SchemaError
@@ -10,11 +9,15 @@ from kbench.errors import SchemaError
 T = TypeVar("T")
 
 
-@cache
+_adapters: dict[Any, Any] = {}  # building one takes milliseconds
+
+
 def _adapter(cls: Any) -> Any:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(cls)
+    if cls not in _adapters:
+        _adapters[cls] = TypeAdapter(cls)
+    return _adapters[cls]
 
 
 def encode(value: Any) -> Any:

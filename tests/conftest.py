@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kbench import registry
-from kbench.evaluate import Session, Settings, read_solution
-from kbench.types import Verdict
+
+from kbench.evaluate import Session, Settings
+
 
 CANDIDATES = Path(__file__).parent / "candidates"
-HIDDEN_KEY = "kbench-planted-key-5f1d"
+HIDDEN_KEY = "kbench-canary-" + "100002"
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +23,3 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     os.environ["ANTHROPIC_API_KEY"] = HIDDEN_KEY
     with Session(Settings(protocol="quick", policy="any", baselines=("eager",), timeout_s=5.0)) as opened:
         yield opened
-
-
-def judge(session: Session, path: Path, problem_id: str) -> Verdict:
-    problem = registry.find(registry.discover(), problem_id)
-    return session.judge(problem, read_solution(path))

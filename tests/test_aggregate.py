@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from making import record, reply
+from .making import record, reply
 
 from kbench.aggregate import FAST_P, summarise
 from kbench.errors import SchemaError

@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import record
+from .making import record
 
 from kbench.aggregate import summarise
 from kbench.summary import Summary

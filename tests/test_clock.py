@@ -51,7 +51,7 @@ def test_doing_less_in_large_blocks_than_in_small_ones_is_seen() -> None:
 
 
 def test_what_the_reference_does_too_is_no_accusation() -> None:
-    cold = {k: 9000.0 for k in CALLS}  # cold weights: every side pays once a block
+    cold = dict.fromkeys(CALLS, 9000.0)  # cold weights: every side pays once a block
     samples = blocks("candidate", 0, 1000.0, extra=cold) + blocks("eager", 0, 1000.0, extra=cold)
     assert clock.shrinks(samples, ["eager"]) is None
 

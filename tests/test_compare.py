@@ -16,7 +16,7 @@ def admitted(actual: torch.Tensor, exact: torch.Tensor, eager: torch.Tensor) -> 
     return budget.admits(compare.error_of(actual, exact, EPS))
 
 
-@pytest.fixture()
+@pytest.fixture
 def product() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     torch.manual_seed(3)
     a, b = torch.randn(128, 2048), torch.randn(2048, 96)

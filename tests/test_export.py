@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from making import record, speedup, timing, verdict
+from .making import record, speedup, timing, verdict
 
 from kbench.errors import ConfigError
 from kbench.export import (

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from making import record
+from .making import record
 
 from kbench.aggregate import FAST_P, summarise
 from kbench.codec import decode, encode

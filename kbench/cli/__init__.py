@@ -15,6 +15,9 @@ from kbench.errors import KBenchError
 COMMANDS = {
     "run": "ask a model, build, judge, and print the rates of each level",
     "eval": "judge a kernel in hand: --solution FILE --problem ID",
+    "show": "a run, or one attempt with the evidence of each gate",
+    "verify": "does a run's summary follow from its raw samples?",
+    "export": "KernelBench's eval_results.json and baseline JSON, CSV",
     "problems": "the registry: list, show",
     "doctor": "device, toolchain, sandbox, keys; --calibrate for intervals",
 }

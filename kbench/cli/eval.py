@@ -8,51 +8,96 @@ from typing import Any
 
 import click
 
-from kbench.cli.options import judging_options, settings_from
+from kbench.cli.options import judging_options, run_options, settings_from, warn_of_sandbox
 
 
 @click.command(name="eval")
-@click.option("--solution", required=True, help="file that defines ModelNew, or builtin/eager, builtin/compile")
-@click.option("--problem", "problem_id", required=True, help="level1/019_relu, or 019_relu")
-@judging_options
+@click.argument("folder", required=False, metavar="[RUN_OR_DIR]")
+@click.option("--solution", help="one kernel in hand: a file that defines ModelNew, or builtin/eager, builtin/compile")
+@click.option(
+    "--problem-id",
+    "--problem",
+    "-p",
+    "problem",
+    multiple=True,
+    metavar="ID",
+    help="level1/019_relu, or 019_relu; a glob with RUN_OR_DIR",
+)
 @click.option(
     "--repro", type=click.Path(path_type=Path, dir_okay=False), help="write a standalone script of the failed call"
 )
-@click.option("--json", "as_json", is_flag=True, help="the verdict as JSON on stdout")
-def command(solution: str, problem_id: str, repro: Path | None, as_json: bool, **flags: Any) -> int:
-    """Judge one solution on one problem: is it right, and how fast is it beside eager and torch.compile?
+@judging_options
+@run_options(problem=False)
+def command(folder: str | None, solution: str | None, repro: Path | None, **flags: Any) -> int:
+    """Judge stored replies (RUN_OR_DIR), or one solution on one problem: is it right, and how fast is it really?
 
     A wrong kernel is a result: the exit code is 0 whatever the verdict.
     """
-    from rich.console import Console
+    from kbench.errors import ConfigError
 
+    if (folder is None) == (solution is None):
+        raise ConfigError("give a folder of solutions, or --solution FILE --problem ID")
+    if folder is not None:
+        from kbench.cli.run import run_model
+        from kbench.models.replay import Replay
+
+        return run_model(Replay(folder), flags)
+    if len(flags["problem"]) != 1:
+        raise ConfigError("give one --problem ID for --solution (kbench problems list shows them)")
+    assert solution is not None
+    return judge_one(solution, flags["problem"][0], repro, flags)
+
+
+def judge_one(solution: str, problem_id: str, repro: Path | None, flags: dict[str, Any]) -> int:
+    """Judges one solution; recorded as a run where --run-id names one."""
     from kbench import registry
-    from kbench.codec import encode
     from kbench.evaluate import Session, read_solution
     from kbench.models.builtin import builtin_solution
-    from kbench.report.verdict import print_verdict
+    from kbench.models.single import Single
 
     settings = settings_from(flags)
     problem = registry.find(registry.discover(flags["suite"]), problem_id)
     candidate = (
         builtin_solution(solution, problem) if solution.startswith("builtin/") else read_solution(Path(solution))
     )
-    errors = Console(stderr=True)
-    with Session(settings) as session, errors.status(f"judging {solution} on {problem.id} ..."):
-        if session.rung == "rlimits":
-            errors.print(
-                "kbench: no namespaces here: the candidate shares files and processes with you", style="bold red"
-            )
-        verdict = session.judge(problem, candidate)
+    if flags["run_id"]:
+        from kbench.cli.run import run_model
+
+        return run_model(Single(candidate), {**flags, "problem": (problem.id,)})
+    with Session(settings) as session:
+        warn_of_sandbox(session.rung)
+        with waiting(f"judging {solution} on {problem.id} ..."):
+            verdict = session.judge(problem, candidate)
     if repro is not None:
         write_repro(repro, problem, candidate, settings, verdict)
-    if as_json:
-        click.echo(
-            json.dumps({"problem": problem.id, "solution": solution, "language": candidate.language, **encode(verdict)})
-        )
-    else:
-        print_verdict(Console(), f"{problem.id}  {solution}  ({candidate.language})", verdict)
+    show(problem.id, solution, candidate, verdict, flags["as_json"])
     return 3 if verdict.status == "infra_error" else 0
+
+
+def waiting(text: str) -> Any:
+    """A spinner on a terminal; one plain line elsewhere."""
+    from contextlib import nullcontext
+
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        return console.status(text)
+    click.echo(text, err=True)
+    return nullcontext()
+
+
+def show(problem_id: str, solution: str, candidate: Any, verdict: Any, as_json: bool) -> None:
+    from rich.console import Console
+
+    from kbench.codec import encode
+    from kbench.report.verdict import print_verdict
+
+    if as_json:
+        head = {"problem": problem_id, "solution": solution, "language": candidate.language}
+        click.echo(json.dumps({**head, **encode(verdict)}))
+    else:
+        print_verdict(Console(), f"{problem_id}  {solution}  ({candidate.language})", verdict)
 
 
 def write_repro(path: Path, problem: Any, candidate: Any, settings: Any, verdict: Any) -> None:

@@ -55,21 +55,30 @@ def settings_from(flags: dict[str, Any]) -> Settings:
     )  # fmt: skip
 
 
-def run_options(function: F) -> F:
-    """--level, -p, --limit, --samples, --results, --run-id, --build-jobs, --display, --json."""
-    for option in reversed(_RUN_OPTIONS):
-        function = option(function)
-    return function
+def run_options(problem: bool = True) -> Callable[[F], F]:
+    """--level, -p (where `problem`), --limit, --samples, --results, --run-id, --build-jobs, --display, --json."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(_RUN_OPTIONS[0 if problem else 1 :]):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def warn_of_sandbox(rung: str) -> None:
+    if rung == "rlimits":
+        click.echo("kbench: WARNING: no namespaces here: candidates share files and processes with you", err=True)
 
 
 _RUN_OPTIONS = (
-    click.option("--level", help="1, 2, 3, 1,2 or 1-3; all without it"),
     click.option("-p", "--problem", multiple=True, metavar="GLOB", help="problems whose id or name matches; repeatable"),
+    click.option("--level", help="1, 2, 3, 1,2 or 1-3; without it all of them"),
     click.option("--limit", type=click.IntRange(min=1), help="the first N problems of each level"),
     click.option("--samples", type=click.IntRange(min=1), default=1, show_default=True, help="attempts a problem"),
     click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="results", show_default=True),
     click.option("--run-id", help="folder of the run; by default a hash of the resolved configuration"),
     click.option("--build-jobs", type=click.IntRange(min=1), help="builds at once; by default one a core"),
     click.option("--display", type=click.Choice(["auto", "rich", "plain", "json", "none"]), default="auto", show_default=True),
-    click.option("--json", "as_json", is_flag=True, help="the summary as JSON on stdout"),
+    click.option("--json", "as_json", is_flag=True, help="the result as JSON on stdout"),
 )  # fmt: skip

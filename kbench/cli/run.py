@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from kbench.cli.options import judging_options, run_options, settings_from
+from kbench.cli.options import judging_options, run_options, settings_from, warn_of_sandbox
 
 
 @click.command(name="run")
 @click.option("--model", "model_name", required=True, help="builtin/eager, builtin/compile or replay/PATH")
 @judging_options
-@run_options
+@run_options()
 def command(model_name: str, **flags: Any) -> int:
     """Ask a model for kernels, build them, judge them, and print the rates of each level. The same command again resumes."""
     from kbench.models import open_model
@@ -37,8 +37,8 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
 
     settings = settings_from(flags)
     problems = registry.discover(flags["suite"])
-    levels = registry.parse_levels(flags["level"]) if flags["level"] else None
-    chosen = registry.select(problems, levels, flags["problem"], flags["limit"])
+    chosen = registry.select(problems, wanted_levels(flags["level"], problems), flags["problem"], flags["limit"])
+    chosen = [problem for problem in chosen if model_covers(model, problem, flags)]
     suite = str(flags["suite"]) if flags["suite"] else None
     plan = Plan(model, tuple(chosen), flags["samples"], settings, suite, flags["build_jobs"] or os.cpu_count() or 1)
     run_id = flags["run_id"] or plan.default_id()
@@ -59,6 +59,17 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
     return 0 if not summary.incomplete else 3
 
 
-def warn_of_sandbox(rung: str) -> None:
-    if rung == "rlimits":
-        click.echo("kbench: WARNING: no namespaces here: candidates share files and processes with you", err=True)
+def wanted_levels(text: str | None, problems: Any) -> tuple[int, ...] | None:
+    """The levels that were asked for; without a word all of 1 to 3 that are there (KernelBench's level 4 needs a network)."""
+    from kbench import registry
+
+    if text:
+        return registry.parse_levels(text)
+    return tuple(sorted({problem.level for problem in problems if problem.level <= 3})) or None
+
+
+def model_covers(model: Any, problem: Any, flags: dict[str, Any]) -> bool:
+    """Stored solutions without a word about levels or problems: those problems that they are for."""
+    if flags["level"] or flags["problem"] or not hasattr(model, "covers"):
+        return True
+    return bool(model.covers(problem))

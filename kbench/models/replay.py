@@ -15,7 +15,7 @@ from kbench.extract import detect_language
 from kbench.models import Reply, Request
 from kbench.models.refusal import is_refusal
 from kbench.registry import number_of
-from kbench.types import Solution
+from kbench.types import Problem, Solution
 
 SUFFIXES = (".py", ".txt", ".md")
 
@@ -40,6 +40,12 @@ class Replay:
         if path.suffix == ".py":
             return Reply(solution=Solution(text, str(path), detect_language(text)), origin=str(path))
         return Reply(text, refused=is_refusal(text), origin=str(path))
+
+    def covers(self, problem: Problem) -> bool:
+        """Whether anything is stored for the problem at all."""
+        if self.kernels:
+            return any(level == problem.level and number == number_of(problem.id) for level, number, _ in self.kernels)
+        return self.find(Request(problem, 0)) is not None
 
     def find(self, request: Request) -> Path | None:
         problem, sample = request.problem, request.sample

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from kbench.types import Precision
 
-
 MIN_SLOTS = 6  # input slots that any problem gets: four calls of the largest block, two decoys
 
 

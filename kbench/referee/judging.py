@@ -9,7 +9,6 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from kbench import sandbox
 from kbench.devices import cpu
@@ -25,6 +24,9 @@ from kbench.types import BlockSample, FailedCall, Gate, Status, Timing, Verdict
 
 SLOW_FACTOR = 20.0  # a candidate this much slower than eager gets the smallest blocks there are, and so do the others
 SLOW_CALLS = (1, 2, 3, 4)
+SETTLING = (
+    3  # rounds; after them no block of a steady candidate meets a fresh page, which costs 5 us under a hypervisor
+)
 REFERENCE_LIMIT_S = 300.0
 EXTRA_PAIRS = 2  # before an accusation that noise could have made
 _random = random.SystemRandom()
@@ -88,12 +90,12 @@ class Judging:
         self.new_weights()
         sides = self.start(pair)
         for turn, calls in enumerate(self.rounds(sides)):
-            self.fresh_inputs(calls, families=turn < 2)
+            self.fresh_inputs(calls, families=turn < SETTLING)
             self.empty_block(sides, pair)
             order = list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides))
             for side in order:
-                self.play(side, sides[side], calls, pair, counted=turn >= 2)
-            if turn == len(self.bench.calls) // 2 + 2:
+                self.play(side, sides[side], calls, pair, counted=turn >= SETTLING)
+            if turn == len(self.bench.calls) // 2 + SETTLING:
                 self.new_weights()
                 for worker in sides.values():
                     self.give_weights(worker)
@@ -155,11 +157,12 @@ class Judging:
             worker.freeze()
 
     def rounds(self, sides: dict[str, Worker]) -> Iterator[int]:
-        """K of each round. The first two settle the workers and are checked, not counted as time."""
+        """K of each round. The first SETTLING ones let the workers' heaps grow; they are checked, not counted as time."""
         calls = self.bench.calls
         yield 1
         if self.is_slow():
             calls = list(SLOW_CALLS)
+        yield calls[-1]
         yield calls[-1]
         for _ in range(self.case.protocol.repeats):
             yield from _random.sample(calls, len(calls))

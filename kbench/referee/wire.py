@@ -47,9 +47,9 @@ def check_answer(message: dict[str, Any], nonce: str) -> dict[str, Any]:
         texts = [message[key] for key in ("stage", "text", "last")]
         if all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
             raise WorkerFailed(*texts)
-    if kind == "ready" and set(message) <= {"say", "nonce", "weights", "operators_us"}:
-        if message.get("weights", WEIGHT_WORDS[0]) in WEIGHT_WORDS and _figures(message.get("operators_us", {})):
-            return message
+    known = kind == "ready" and set(message) <= {"say", "nonce", "weights", "operators_us"}
+    if known and message.get("weights", "by_name") in WEIGHT_WORDS and _figures(message.get("operators_us", {})):
+        return message
     raise Tamper(f"a message that no worker sends: {str(message)[:80]}")
 
 

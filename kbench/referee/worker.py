@@ -97,7 +97,8 @@ class Worker:
     def put_weights(self, staging: cpu.Region, seed: int, limit_s: float) -> None:
         self.thaw()
         cpu.copy(self.region, staging, 0, self.layout.weight_bytes)
-        self.line.ask({"do": "weights", "construct_seed": seed}, limit_s)
+        own_seed = {"construct_seed": seed} if self.weights == "by_seed" else {}
+        self.line.ask({"do": "weights", **own_seed}, limit_s)
 
     def block(self, slots: Sequence[int], prepare: Callable[[], None], limit_s: float) -> Block:
         """Runs one block of len(slots) calls. `prepare` fills the region, while nothing of the worker runs.

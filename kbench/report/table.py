@@ -2,61 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from kbench.summary import Estimate, LevelSummary, Summary
+from kbench.types import Record, Status
 
 UNKNOWN = "-"
 
 
 def summary_table(title: str, summary: Summary) -> Table:
-    """One row a level, and all of them together where there are several."""
-    table = Table(title=title, title_justify="left", title_style="bold")
-    baselines = list(summary.overall.baselines)
-    columns = [
-        "level",
-        "problems",
-        "pass rate",
-        *(f"faster than {b}" for b in baselines),
-        *(f"x {b} (correct)" for b in baselines),
-        "statuses",
-    ]
-    for column in columns:
-        table.add_column(column, justify="left" if column in ("level", "statuses") else "right")
-    rows = [*summary.levels, summary.overall] if len(summary.levels) > 1 else summary.levels
-    for level in rows:
-        table.add_row(*_row(level, baselines), end_section=level is summary.levels[-1])
+    """One column a level and one for all of them; one row a figure. Narrow enough for 80 columns."""
+    levels = [*summary.levels, summary.overall] if len(summary.levels) > 1 else list(summary.levels)
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("", no_wrap=True)
+    for level in levels:
+        table.add_column("all levels" if level.level is None else f"level {level.level}", justify="right", no_wrap=True)
+    for name, figure in _figures(summary):
+        table.add_row(name, *(figure(level) for level in levels))
     return table
 
 
-def _row(level: LevelSummary, baselines: list[str]) -> Iterator[str]:
-    yield "all" if level.level is None else str(level.level)
-    yield str(level.problems)
-    yield percent(level.pass_rate)
-    for name in baselines:
-        yield percent(level.baselines[name].faster)
-    for name in baselines:
-        yield factor(level.baselines[name].geomean_correct)
-    told = [f"{count} {status}" for status, count in level.statuses.items() if count]
-    told += [f"{level.not_run} not run"] if level.not_run else []
-    yield ", ".join(told) or UNKNOWN
+def _figures(summary: Summary) -> Iterator[tuple[str, Callable[[LevelSummary], str]]]:
+    yield "problems", lambda level: str(level.problems)
+    yield "pass rate", lambda level: percent(level.pass_rate)
+    for name in summary.overall.baselines:
+        against = summary.overall.baselines[name]
+        if against.faster.value is None:
+            continue
+        yield f"faster than {name}", partial(_against, name, "faster", percent)
+        if against.surely_faster.value is not None:
+            yield "  interval above 1", partial(_against, name, "surely_faster", percent)
+        yield f"times {name}", partial(_against, name, "geomean_correct", factor)
+    present = [status for status in Status if summary.overall.statuses.get(status)]
+    for status in present:
+        yield f"  {status}", partial(_count, status)
+    if summary.overall.not_run:
+        yield "  not run", lambda level: str(level.not_run)
+
+
+def _against(baseline: str, name: str, show: Callable[[Estimate], str], level: LevelSummary) -> str:
+    return show(getattr(level.baselines[baseline], name))
+
+
+def _count(status: str, level: LevelSummary) -> str:
+    return str(level.statuses.get(status, 0))
+
+
+def attempts_table(records: Sequence[Record]) -> Table:
+    """One row an attempt: status, speed-ups, and the first words of what went wrong."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("attempt", "status", "speed-ups", "what"):
+        table.add_column(column, no_wrap=column != "what", overflow="ellipsis" if column == "what" else "fold")
+    for record in records:
+        timing = record.verdict.timing if record.verdict is not None else None
+        speeds = ", ".join(f"{s.value:.3g}x {s.baseline}" for s in timing.speedups) if timing is not None else ""
+        message = record.verdict.message if record.verdict is not None else record.not_run or ""
+        table.add_row(record.key, str(record.status or "not run"), speeds, Text(message[:80]))
+    return table
 
 
 def percent(estimate: Estimate) -> str:
+    """The value with its 95 % interval: 67% (21-94)."""
+    bounds = estimate.interval
     if estimate.value is None:
         return UNKNOWN
-    bounds = estimate.interval
-    return f"{estimate.value:.0%}" + (f" [{bounds.low:.0%}, {bounds.high:.0%}]" if bounds else "")
+    return f"{estimate.value:.0%}" + (f" ({bounds.low * 100:.0f}-{bounds.high * 100:.0f})" if bounds else "")
 
 
 def factor(estimate: Estimate) -> str:
+    bounds = estimate.interval
     if estimate.value is None:
         return UNKNOWN
-    bounds = estimate.interval
-    return f"{estimate.value:.3g}" + (f" [{bounds.low:.3g}, {bounds.high:.3g}]" if bounds else "")
+    return f"{estimate.value:.2f}x" + (f" ({bounds.low:.2f}-{bounds.high:.2f})" if bounds else "")
 
 
 def remarks(summary: Summary) -> Iterator[Text]:

@@ -51,7 +51,8 @@ at::Tensor forward(const at::Tensor& input) {
   auto y = at::empty_like(x);
   const int64_t rows = x.size(0), cols = x.size(1);
   const int threads = cols >= 4096 ? 1024 : 256;
-  softmax<<<rows, threads, 0, c10::cuda::getCurrentCUDAStream()>>>(x.const_data_ptr<float>(), y.data_ptr<float>(), cols);
+  softmax<<<rows, threads, 0, c10::cuda::getCurrentCUDAStream()>>>(
+      x.const_data_ptr<float>(), y.data_ptr<float>(), cols);
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   return y;
 }

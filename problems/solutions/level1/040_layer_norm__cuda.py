@@ -48,7 +48,7 @@ at::Tensor forward(const at::Tensor& input, const at::Tensor& weight, const at::
 
 _ext = load_inline(
     "layer_norm_cuda",
-    cpp_sources="at::Tensor forward(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias, double eps);",
+    cpp_sources="at::Tensor forward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, double eps);",
     cuda_sources=CUDA,
     functions=["forward"],
     extra_cuda_cflags=["-O3"],

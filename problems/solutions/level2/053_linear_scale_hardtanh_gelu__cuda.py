@@ -28,9 +28,14 @@ at::Tensor forward(
 }
 """
 
+DECLARATION = """
+at::Tensor forward(
+    const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double scale, double low, double high);
+"""
+
 _ext = load_inline(
     "linear_scale_hardtanh_gelu_cuda",
-    cpp_sources="at::Tensor forward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b, double s, double lo, double hi);",
+    cpp_sources=DECLARATION,
     cuda_sources=CUDA,
     functions=["forward"],
     extra_cuda_cflags=["-O3"],

@@ -40,7 +40,8 @@ __global__ void swiglu(const float* both, float* y, int64_t n, int64_t hidden) {
 }
 
 at::Tensor forward(
-    const at::Tensor& input, const at::Tensor& norm_weight, const at::Tensor& packed, const at::Tensor& down, double eps) {
+    const at::Tensor& input, const at::Tensor& norm_weight, const at::Tensor& packed, const at::Tensor& down,
+    double eps) {
   auto x = input.contiguous();
   auto normed = at::empty_like(x);
   const int64_t rows = x.size(0), hidden = down.size(0), n = rows * hidden;
@@ -54,9 +55,15 @@ at::Tensor forward(
 }
 """
 
+DECLARATION = """
+at::Tensor forward(
+    const at::Tensor& input, const at::Tensor& norm_weight, const at::Tensor& packed, const at::Tensor& down,
+    double eps);
+"""
+
 _ext = load_inline(
     "rms_norm_swiglu_cuda",
-    cpp_sources="at::Tensor forward(const at::Tensor& x, const at::Tensor& n, const at::Tensor& p, const at::Tensor& d, double e);",
+    cpp_sources=DECLARATION,
     cuda_sources=CUDA,
     functions=["forward"],
     extra_cuda_cflags=["-O3"],

@@ -1,0 +1,83 @@
+"""kbench show: one run, or one attempt of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command(name="show")
+@click.argument("run")
+@click.argument("attempt", required=False)
+@click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="results", show_default=True)
+@click.option("--code", is_flag=True, help="the solution's source")
+@click.option("--log", is_flag=True, help="the compiler's output or the traceback, whole")
+@click.option("--json", "as_json", is_flag=True)
+def command(run: str, attempt: str | None, results: Path, code: bool, log: bool, as_json: bool) -> None:
+    """The table of RUN (a folder, or a name under --results), or one ATTEMPT (level1/019_relu or level1/019_relu#1)."""
+    from rich.console import Console
+
+    from kbench.codec import encode
+    from kbench.store import latest, load
+
+    stored = load(run_folder(run, results))
+    records = latest(stored.records)
+    if attempt is None:
+        if as_json:
+            click.echo(json.dumps([encode(record) for record in records]))
+        else:
+            show_run(Console(), stored, records)
+        return
+    record = find_attempt(records, attempt)
+    if as_json:
+        click.echo(json.dumps(encode(record)))
+        return
+    show_attempt(Console(), stored.folder, record, code, log)
+
+
+def run_folder(run: str, results: Path) -> Path:
+    """A run by its folder, or by its name under the results folder. ConfigError with what there is."""
+    from kbench.errors import ConfigError
+
+    for folder in (Path(run), results / run):
+        if (folder / "run.json").is_file():
+            return folder
+    there = sorted(p.parent.name for p in results.glob("*/run.json"))
+    raise ConfigError(f"no run {run!r}; under {results}/: {', '.join(there[:8]) or 'none'}")
+
+
+def show_run(console: Any, stored: Any, records: Any) -> None:
+    from kbench import aggregate
+    from kbench.report.table import attempts_table, remarks, summary_table
+
+    summary = aggregate.summarise(stored.records, list(stored.info.problems), stored.info.samples)
+    console.print(summary_table(f"{stored.info.run_id}  ({stored.info.config.get('model')})", summary))
+    console.print(attempts_table(records))
+    for remark in remarks(summary):
+        console.print(remark, soft_wrap=True)
+
+
+def find_attempt(records: Any, attempt: str) -> Any:
+    from kbench.errors import ConfigError
+
+    key = attempt if "#" in attempt else f"{attempt}#0"
+    for record in records:
+        if record.key == key or record.key.rsplit("/", 1)[-1] == key:
+            return record
+    raise ConfigError(f"no attempt {attempt!r} in this run; it has {', '.join(r.key for r in records[:8])}")
+
+
+def show_attempt(console: Any, folder: Path, record: Any, code: bool, log: bool) -> None:
+    from kbench.report.verdict import print_verdict
+
+    if record.verdict is None:
+        console.print(f"{record.status or 'not run'}  {record.key}  {record.not_run or ''}")
+    else:
+        print_verdict(console, f"{record.key}  {record.origin}  ({record.language})", record.verdict)
+    for wanted, name in ((code, "solution.py"), (log, "detail.log")):
+        path = folder / "artifacts" / record.problem_id / str(record.sample) / name
+        if wanted and path.is_file():
+            click.echo(path.read_bytes().decode("utf-8", "replace"))

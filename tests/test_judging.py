@@ -1,0 +1,131 @@
+"""The referee end to end on the CPU device: hostile candidates get their status and leave nothing, honest ones pass."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kbench import registry
+from kbench.evaluate import Session, read_solution
+from kbench.models.builtin import builtin_solution
+from kbench.types import Solution, Status, Verdict
+
+from .conftest import CANDIDATES
+
+HOSTILE = sorted((CANDIDATES / "hostile").glob("*.py"))
+HONEST = sorted((CANDIDATES / "honest").glob("*.py"))
+RELU = "level1/019_relu"
+
+
+def header(path: Path, name: str, default: str) -> str:
+    found = re.search(rf"{name}:\s*([^\n\"]+)", path.read_text())
+    return found.group(1).strip() if found else default
+
+
+def judge(session: Session, path: Path) -> Verdict:
+    problem = registry.find(registry.discover(), header(path, "problem", RELU))
+    return session.judge(problem, read_solution(path))
+
+
+def leftovers(session: Session) -> set[str]:
+    """Processes of this session's candidates that still run, and their cgroups."""
+    assert session.referee.process is not None
+    mark = f"kbench-{session.referee.process.pid}-candidate"
+    found = {str(folder) for folder in Path("/sys/fs/cgroup").glob(f"**/{mark}-*")}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if mark in Path(f"/proc/{pid}/cgroup").read_text():
+                found.add(f"process {pid}: {Path(f'/proc/{pid}/stat').read_text()[:60]}")
+        except OSError:
+            continue
+    return found
+
+
+def boxes(session: Session) -> list[str]:
+    """Sandbox folders of this session's lane: the reference's alone outlives a judging."""
+    return [path.name for path in session.referee.scratch.glob("box*")]
+
+
+@pytest.mark.parametrize("path", HOSTILE, ids=lambda p: p.stem)
+def test_a_hostile_candidate_gets_its_status_and_leaves_nothing(session: Session, path: Path) -> None:
+    verdict = judge(session, path)
+    wanted = {Status(word.strip()) for word in header(path, "expects", "").split(",")}
+    assert verdict.status in wanted, (verdict.message, verdict.detail[-2000:])
+    assert verdict.status is not Status.INFRA_ERROR
+    assert not leftovers(session)
+    assert len(boxes(session)) <= 1
+    assert any(not gate.passed for gate in verdict.gates) or verdict.status is Status.CORRECT
+
+
+@pytest.mark.parametrize("path", HONEST, ids=lambda p: p.stem)
+def test_an_honest_candidate_is_never_accused(session: Session, path: Path) -> None:
+    verdict = judge(session, path)
+    assert verdict.status is Status.CORRECT, (verdict.message, verdict.detail[-2000:])
+    assert all(gate.passed for gate in verdict.gates)
+    assert verdict.timing is not None
+
+
+def test_a_candidate_that_looks_everywhere_finds_no_secret(session: Session) -> None:
+    problem = registry.find(registry.discover(), RELU)
+    planted = replace(problem, source=problem.source + "\n# kbench-canary-100001\n", content_hash="planted")
+    verdict = session.judge(planted, read_solution(CANDIDATES / "spy.py"))
+    assert verdict.status is Status.CORRECT, verdict.message
+
+
+def test_the_planted_key_is_in_the_drivers_environment() -> None:
+    assert re.fullmatch(r"kbench-canary-\d{6}", os.environ["ANTHROPIC_API_KEY"])  # else the test above proves nothing
+
+
+def test_a_slower_kernel_is_told_so_and_a_faster_one_too(session: Session) -> None:
+    # Twice the work, and all of the work but one pass less, against a reference of several passes.
+    problem = registry.find(registry.discover(), "level1/023_softmax")
+    twice = Solution(
+        "import torch\nclass ModelNew(torch.nn.Module):\n"
+        "    def forward(self, x):\n        torch.softmax(x, -1)\n        return torch.softmax(x, -1)\n",
+        "twice.py",
+    )
+    verdict = session.judge(problem, twice)
+    assert verdict.timing is not None
+    speedup = verdict.timing.speedup("eager")
+    assert speedup is not None
+    assert 0.3 < speedup.value < 0.75
+
+
+def test_a_wrong_kernel_is_shown_its_first_wrong_element(session: Session) -> None:
+    problem = registry.find(registry.discover(), RELU)
+    source = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        y = torch.relu(x)\n        y[3, 5] += 1\n        return y\n"
+    verdict = session.judge(problem, Solution(source, "wrong.py"))
+    assert verdict.status is Status.INCORRECT
+    assert verdict.mismatch is not None
+    assert verdict.mismatch.index == (3, 5)
+    assert verdict.failed_call is not None
+
+
+@pytest.mark.slow()
+def test_a_compile_error_shows_the_compilers_own_line(session: Session) -> None:
+    source = (
+        "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
+        "load_inline('broken', cpp_sources=['#error kbench-first-line\\nint f() { return undeclared_here; }'], functions=['f'])\n"
+        "class ModelNew(torch.nn.Module):\n    pass\n"
+    )
+    verdict = session.judge(registry.find(registry.discover(), RELU), Solution(source, "broken.py"))
+    assert verdict.status is Status.COMPILE_ERROR
+    assert "kbench-first-line" in verdict.message
+
+
+def test_the_reference_judged_as_a_candidate_is_correct(session: Session) -> None:
+    problem = registry.find(registry.discover(), "level3/003_conv_batchnorm_net")
+    verdict = session.judge(problem, builtin_solution("builtin/eager", problem))
+    assert verdict.status is Status.CORRECT, verdict.message
+    assert verdict.weights == "by_name"
+
+
+def test_after_all_of_that_the_next_attempt_is_unaffected(session: Session) -> None:
+    verdict = judge(session, CANDIDATES / "honest" / "plain_torch.py")
+    assert verdict.status is Status.CORRECT
+    assert not leftovers(session)
+    assert len(boxes(session)) == 1
