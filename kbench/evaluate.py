@@ -91,7 +91,7 @@ class Session:
         settings = self.settings
         return Case(
             problem, build.folder, SOLUTION_FILE, solution.class_name, PROTOCOLS[settings.protocol], settings.baselines,
-            solution.compile_mode, "any" if solution.builtin else settings.policy, settings.timeout_s, self.calibration,
+            solution.compile_mode, "any" if solution.builtin else settings.policy, solution.builtin, settings.timeout_s, self.calibration,
         )  # fmt: skip
 
     def __enter__(self) -> Session:

@@ -18,8 +18,8 @@ HIDDEN_KEY = "kbench-canary-" + "100002"
 
 @pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
-    """Quick, eager only, five seconds a block: a hostile candidate must not hold up the suite."""
+    """Quick, eager only, eight seconds a block: a hostile candidate must not hold up the suite."""
     os.environ["KBENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     os.environ["ANTHROPIC_API_KEY"] = HIDDEN_KEY
-    with Session(Settings(protocol="quick", policy="any", baselines=("eager",), timeout_s=5.0)) as opened:
+    with Session(Settings(protocol="quick", policy="any", baselines=("eager",), timeout_s=8.0)) as opened:
         yield opened

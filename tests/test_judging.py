@@ -72,7 +72,11 @@ def test_an_honest_candidate_is_never_accused(session: Session, path: Path) -> N
 def test_a_candidate_that_looks_everywhere_finds_no_secret(session: Session) -> None:
     problem = registry.find(registry.discover(), RELU)
     planted = replace(problem, source=problem.source + "\n# kbench-canary-100001\n", content_hash="planted")
-    verdict = session.judge(planted, read_solution(CANDIDATES / "spy.py"))
+    before, session.settings = session.settings, replace(session.settings, timeout_s=60.0)
+    try:
+        verdict = session.judge(planted, read_solution(CANDIDATES / "spy.py"))
+    finally:
+        session.settings = before
     assert verdict.status is Status.CORRECT, verdict.message
 
 

@@ -91,7 +91,11 @@ class Oracle:
         torch.manual_seed(request["seed"])
         self.init = list(draws.cast(module.get_init_inputs(**shape), self.dtype))
         arguments = self.inputs.make(request["seed"], request["seed"])
+        self.example = arguments
         return self.description(arguments)
+
+    def time(self, request: dict[str, Any]) -> dict[str, Any]:
+        return {"call_us": self.call_us(self.example)}
 
     def description(self, arguments: list[Any]) -> dict[str, Any]:
         leaves: list[torch.Tensor] = []

@@ -58,6 +58,7 @@ class Case:
     baselines: tuple[str, ...] = ("eager", "compile")
     compile_mode: str | None = None  # of the candidate itself; builtin/compile only
     policy: str = "any"
+    builtin: bool = False  # a baseline in the candidate's place
     timeout_s: float = 60.0
     calibration: Calibration = field(default_factory=Calibration)
 

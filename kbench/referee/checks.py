@@ -19,7 +19,7 @@ from kbench.types import FailedCall, Gate, Mismatch, Status
 
 SETTLE_S = 1.0  # how long an unfinished output is given to become right, to tell "late" from "wrong"
 STATE_CHECK_CALLS = 8  # a changing state is followed through blocks of at most so many calls
-DECOY_BYTES = 64 << 20  # overwritten after a block, at most
+DECOY_BYTES = 32 << 20  # overwritten after a block, at most
 EPS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7, "float64": 2.0**-52, "complex64": 2.0**-23}
 _random = random.SystemRandom()
 
@@ -39,7 +39,7 @@ class Checks:
     def block(self, worker: Worker, block: Block, rows: list[list[Published]], recipes: dict[int, FailedCall]) -> None:
         self.blocks += 1
         self.inputs(worker, block, rows)
-        chosen = sorted(_random.sample(range(len(rows)), min(self.checks_a_block, len(rows))))
+        chosen = self.choose(block, recipes)
         taken = {call: [outputs.take(worker.pid, item) for item in rows[call]] for call in chosen}
         states = self.read_state(worker, block)
         self.leave_decoys(worker, rows, taken)
@@ -55,6 +55,15 @@ class Checks:
             self.checked += 1
         self.failed_call = None
         self.state(states, follow)
+
+    def choose(self, block: Block, recipes: dict[int, FailedCall]) -> list[int]:
+        """Which calls to check, known to nobody before now: the near-duplicate, its original, and random others."""
+        calls = range(len(block.slots))
+        twins = [recipes[slot].input_seed for slot in block.slots if recipes[slot].near_seed is not None]
+        chosen = {call for call in calls if recipes[block.slots[call]].input_seed in twins}
+        others = [call for call in calls if call not in chosen]
+        wanted = max(0, min(CHECKED_AT_ONCE, self.checks_a_block + len(chosen)) - len(chosen))
+        return sorted(chosen | set(_random.sample(others, min(wanted, len(others)))))
 
     def inputs(self, worker: Worker, block: Block, rows: list[list[Published]]) -> None:
         layout = self.bench.layout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kbench import errors
+from kbench import errors, sandbox
 from kbench.candidate import protocol
 from kbench.codec import decode, encode
 from kbench.referee.case import Case, ProblemCase
@@ -45,6 +46,7 @@ class LaneReferee:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "kbench.referee.lane", *arguments],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=_die_with_parent,
+            env={**os.environ, **sandbox.MALLOC, "OMP_WAIT_POLICY": "PASSIVE"},  # no idle thread of the lane may spin
         )  # fmt: skip
         theirs.close()
 

@@ -160,6 +160,7 @@ class Judging:
         """K of each round. The first SETTLING ones let the workers' heaps grow; they are checked, not counted as time."""
         calls = self.bench.calls
         yield 1
+        yield 1
         if self.is_slow():
             calls = list(SLOW_CALLS)
         yield calls[-1]
@@ -168,9 +169,9 @@ class Judging:
             yield from _random.sample(calls, len(calls))
 
     def is_slow(self) -> bool:
-        """Whether a lone call took so long that blocks of the planned K would last for minutes."""
-        last = self.last_elapsed.get("candidate", 0.0)
-        return last > SLOW_FACTOR * float(self.bench.description["call_us"]) + 1_000_000
+        """Whether blocks of the planned K would last for a long time: the second lone call tells, without its compiling."""
+        last, eager = self.last_elapsed["candidate"], float(self.bench.description["call_us"])
+        return last > SLOW_FACTOR * eager and last * self.bench.calls[-1] > SLOW_FACTOR * clock.TARGET_BLOCK_US
 
     def fresh_inputs(self, calls: int, families: bool) -> None:
         """New values in `calls` random slots of staging; one is a near-duplicate of another. The rest keep stale ones."""

@@ -39,7 +39,6 @@ class Lane:
         self.rung, self.cache, self.scratch = rung, cache, scratch
         self.bench: Bench | None = None
         self.box: sandbox.Sandbox | None = None
-        self.box_folder = ""
         self.flush: Any = None
         self.setup: dict[str, float] = {}
 
@@ -86,21 +85,26 @@ class Lane:
         folder = Path(tempfile.mkdtemp(prefix="problem-", dir=self.scratch))
         (folder / "problem.py").write_text(problem.source, encoding="utf-8")
         folder.chmod(0o755)
-        inductor = self.cache / "inductor"
-        inductor.mkdir(parents=True, exist_ok=True)
-        plan = sandbox.Plan(build=str(folder), problem=str(folder), oracle=True, cache=str(inductor))
+        plan = sandbox.Plan(build=str(folder), problem=str(folder), oracle=True, cache=str(self.inductor()))
         return sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
 
-    def warm(self, build_folder: str) -> None:
-        """Starts the sandbox of the next candidate, so that its imports run while something else is waited for."""
-        if self.box is None or self.box_folder != build_folder:
-            self.drop_box()
-            self.box = sandbox.Sandbox(self.rung, sandbox.Plan(build=build_folder), self.scratch, next(_numbers) % 8)
-            self.box_folder = build_folder
+    def warm(self, build_folder: str, builtin: bool) -> None:
+        """Starts the candidate's sandbox, so that its imports run beside the reference's.
+
+        A baseline in the candidate's place is the problem's own code: it may use what Inductor compiled before.
+        """
+        self.drop_box()
+        plan = sandbox.Plan(build=build_folder, cache=str(self.inductor()) if builtin else None)
+        self.box = sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
+
+    def inductor(self) -> Path:
+        folder = self.cache / "inductor"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def judge(self, request: dict[str, Any]) -> dict[str, Any]:
         case = decode(Case, request["case"])
-        self.warm(case.build_folder)
+        self.warm(case.build_folder, case.builtin)
         self.prepare(case.problem, "compile" in case.baselines)
         from kbench.referee.judging import Judging
 
@@ -163,7 +167,6 @@ def serve(channel: socket.socket, lane: Lane) -> None:
 
 
 def main() -> None:
-    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"  # no thread of the lane may spin while a block runs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what an interrupt means
     fd, rung, cache, scratch = sys.argv[1:5]
     lane = Lane(rung, Path(cache), Path(scratch))

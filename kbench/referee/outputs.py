@@ -133,12 +133,16 @@ def take(pid: int, item: Published) -> torch.Tensor:
 
 def leave_decoy(pid: int, item: Published, other: torch.Tensor) -> None:
     """Overwrites an output with another call's answer: plausible and wrong, where the allocator will hand it out again."""
-    if item.number is None and not item.leaf.aliases_input and item.leaf.size_bytes:
+    if item.number is not None or item.leaf.aliases_input or not item.leaf.size_bytes:
+        return
+    if item.leaf.extent == item.leaf.elements and other.stride() == item.leaf.stride:
+        raw = other.as_strided((item.leaf.extent,), (1,)).view(torch.uint8)
+    else:  # a view with gaps: what lies in them stays
         raw = torch.empty(item.leaf.size_bytes, dtype=torch.uint8)
-        if cpu.read_process(pid, item.address, raw):
-            target = raw.view(getattr(torch, item.leaf.dtype)).as_strided(item.leaf.shape, item.leaf.stride)
-            target.copy_(other)
-            cpu.write_process(pid, item.address, raw)
+        if not cpu.read_process(pid, item.address, raw):
+            return
+        raw.view(getattr(torch, item.leaf.dtype)).as_strided(item.leaf.shape, item.leaf.stride).copy_(other)
+    cpu.write_process(pid, item.address, raw)
 
 
 def states(layout: Layout, table: bytes) -> list[Published | None]:
