@@ -20,7 +20,9 @@ LAYERS = [
     {"builder", "referee", "calibration"},
     {"evaluate", "repro"},
     {"calibrate", "run", "report", "models"},
+    {"verify"},
     {"cli"},
+    {"demo"},
 ]  # fmt: skip
 TORCH_MAY_BE_IN = {"referee", "candidate", "devices", "oracle", "environment"}
 SDKS = {"openai", "anthropic", "google"}

@@ -122,3 +122,15 @@ def test_profiler_figures_that_are_no_finite_numbers_are_tamper() -> None:
             protocol.send(theirs, {"say": "ready", "nonce": order["nonce"], "operators_us": {"aten::add": value}})
             with pytest.raises(Tamper):
                 line.answer(1.0)
+
+
+def test_the_last_words_of_a_worker_that_ended_are_heard() -> None:
+    with pair() as (line, theirs):
+        line.order({"do": "arm"})
+        order = protocol.receive(theirs)
+        assert order is not None
+        words = {"say": "error", "nonce": order["nonce"], "stage": "arm", "text": "trace", "last": "ValueError: no"}
+        protocol.send(theirs, words)
+        theirs.close()
+        with pytest.raises(WorkerFailed, match="ValueError: no"):
+            line.quiet()

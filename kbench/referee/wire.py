@@ -96,14 +96,20 @@ class Line:
 
     def quiet(self) -> None:
         """Nothing may lie unread while no answer is due. An error report is heard; anything else is Tamper."""
-        while select.select([self.channel], [], [], 0)[0]:
-            self._read(0)
+        gone = None
+        try:
+            while select.select([self.channel], [], [], 0)[0]:
+                self._read(0)
+        except WorkerGone as error:  # its last words may lie in the buffer
+            gone = error
         if self.buffer:
             message = self._next_message()
             if message is None:
                 raise Tamper(f"stray bytes on the wire: {self.buffer[:40]!r}")
             check_answer(message, self.nonce)
             raise Tamper(f"a message that nothing asked for: {str(message)[:80]}")
+        if gone is not None:
+            raise gone
 
     def _read(self, limit_s: float) -> None:
         if not select.select([self.channel], [], [], limit_s)[0]:
