@@ -31,7 +31,7 @@ def log_ratios(verdict: Verdict) -> list[tuple[str, float]]:
 
 def calibrate(settings: Settings, progress: Callable[[str], None]) -> dict[str, list[float]]:
     """Adds A/A pairs until every class that the problems fall into has MIN_RUNS; returns all ratios of this device."""
-    settings = replace(settings, baselines=("eager",), protocol="strict", policy="any")
+    settings = replace(settings, baselines=("eager",), protocol="strict", policy="any", fresh_references=True)
     problems = {problem.id: problem for problem in registry.discover()}
     key = environment.device_key(settings.device)
     with Session(settings) as session:

@@ -30,6 +30,7 @@ class Settings:
     baselines: tuple[str, ...] = ("eager", "compile")
     timeout_s: float = 60.0
     require_sandbox: bool = False
+    fresh_references: bool = False
 
 
 class Session:
@@ -91,7 +92,7 @@ class Session:
         settings = self.settings
         return Case(
             problem, build.folder, SOLUTION_FILE, solution.class_name, PROTOCOLS[settings.protocol], settings.baselines,
-            solution.compile_mode, "any" if solution.builtin else settings.policy, solution.builtin, settings.timeout_s, self.calibration,
+            solution.compile_mode, "any" if solution.builtin else settings.policy, solution.builtin, settings.fresh_references, settings.timeout_s, self.calibration,
         )  # fmt: skip
 
     def __enter__(self) -> Session:

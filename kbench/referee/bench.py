@@ -128,9 +128,13 @@ class Bench:
         for key in [key for key in self.references if key[0] == side]:
             self.references.pop(key).close()
 
-    def close(self) -> None:
+    def drop_references(self) -> None:
         for worker in self.references.values():
             worker.close()
+        self.references = {}
+
+    def close(self) -> None:
+        self.drop_references()
         if self.oracle is not None:
             self.oracle.close()
         if self.compile_box is not None:

@@ -59,6 +59,7 @@ class Case:
     compile_mode: str | None = None  # of the candidate itself; builtin/compile only
     policy: str = "any"
     builtin: bool = False  # a baseline in the candidate's place
+    fresh_references: bool = False  # not those that earlier candidates were judged beside; A/A runs must be independent
     timeout_s: float = 60.0
     calibration: Calibration = field(default_factory=Calibration)
 

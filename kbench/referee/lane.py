@@ -106,6 +106,9 @@ class Lane:
         case = decode(Case, request["case"])
         self.warm(case.build_folder, case.builtin)
         self.prepare(case.problem, "compile" in case.baselines)
+        assert self.bench is not None
+        if case.fresh_references:
+            self.bench.drop_references()
         from kbench.referee.judging import Judging
 
         started = time.monotonic()

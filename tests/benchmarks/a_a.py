@@ -25,7 +25,7 @@ from kbench.types import Verdict
 
 def measure(path: Path, rounds: int) -> None:
     problems = {problem.id: problem for problem in registry.discover()}
-    with Session(Settings(baselines=("eager",), policy="any")) as session, path.open("a") as out:
+    with Session(Settings(baselines=("eager",), policy="any", fresh_references=True)) as session, path.open("a") as out:
         for name in PROBLEMS:
             for _ in range(rounds):
                 started = time.monotonic()
@@ -42,7 +42,9 @@ def report(path: Path) -> None:
     timings = [t for line in lines if (t := decode(Verdict, line["verdict"]).timing) is not None]
     speedups = [timing.speedups[0] for timing in timings]
     values = np.array([s.value for s in speedups])
-    print(f"{len(values)} judgings, median speed-up {np.median(values):.4f}, seconds {np.median([x['seconds'] for x in lines]):.1f}")
+    print(
+        f"{len(values)} judgings, median speed-up {np.median(values):.4f}, seconds {np.median([x['seconds'] for x in lines]):.1f}"
+    )
     with_interval = [s for s in speedups if s.interval is not None]
     missed = sum(not s.interval.low <= 1 <= s.interval.high for s in with_interval if s.interval)
     faster = sum(bool(s.surely_faster) for s in with_interval)
