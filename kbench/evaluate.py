@@ -92,7 +92,8 @@ class Session:
         settings = self.settings
         return Case(
             problem, build.folder, SOLUTION_FILE, solution.class_name, PROTOCOLS[settings.protocol], settings.baselines,
-            solution.compile_mode, "any" if solution.builtin else settings.policy, solution.builtin, settings.fresh_references, settings.timeout_s, self.calibration,
+            solution.compile_mode, "any" if solution.builtin else settings.policy, solution.builtin,
+            settings.fresh_references, settings.timeout_s, self.calibration,
         )  # fmt: skip
 
     def __enter__(self) -> Session:

@@ -105,7 +105,10 @@ def script(
 
     draws = (Path(inspect.getfile(oracle)).parent / "draws.py").read_text()
     body = draws.split("from torch.utils._python_dispatch import TorchDispatchMode", 1)[1]
-    head = "from collections.abc import Callable, Sequence\nfrom typing import Any\n\nfrom torch.utils._python_dispatch import TorchDispatchMode\n"
+    head = (
+        "from collections.abc import Callable, Sequence\nfrom typing import Any\n\n"
+        "from torch.utils._python_dispatch import TorchDispatchMode\n"
+    )
     case = evaluate.problem_case(problem, settings)
     return _TEMPLATE.format(
         title=f"{problem.id} with {solution.origin}", status=verdict.status, message=verdict.message.replace('"""', "'''"),

@@ -67,7 +67,8 @@ cd /
 umount -l /old
 rmdir /old
 if [ "$uid" != - ]; then
-  exec setpriv --reuid "$uid" --regid "$uid" --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs --pdeathsig KILL unshare --user "$@"
+  exec setpriv --reuid "$uid" --regid "$uid" --clear-groups \
+    --bounding-set=-all --inh-caps=-all --no-new-privs --pdeathsig KILL unshare --user "$@"
 fi
 exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs --pdeathsig KILL "$@"
 """

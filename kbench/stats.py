@@ -62,10 +62,8 @@ def _t_bisected(from_centre: float, p: float, df: float) -> float:
         middle = (low + high) / 2
         square = math.exp(2 * middle)
         x, y = df / (df + square), square / (df + square)
-        if by_tail:
-            too_large = 0.5 * _incomplete_beta(x, y, df / 2, 0.5) < tail
-        else:
-            too_large = 0.5 * _incomplete_beta(y, x, 0.5, df / 2) > from_centre
+        beyond = _incomplete_beta(x, y, df / 2, 0.5) if by_tail else _incomplete_beta(y, x, 0.5, df / 2)
+        too_large = 0.5 * beyond < tail if by_tail else 0.5 * beyond > from_centre
         low, high = (low, middle) if too_large else (middle, high)
     return math.exp((low + high) / 2)
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-
 from kbench.evaluate import Session, Settings
-
 
 CANDIDATES = Path(__file__).parent / "candidates"
 HIDDEN_KEY = "kbench-canary-" + "100002"

@@ -11,12 +11,13 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from .making import record, reply
 
 from kbench.aggregate import FAST_P, summarise
 from kbench.errors import SchemaError
 from kbench.summary import Estimate, Summary
 from kbench.types import Record, Status
+
+from .making import record, reply
 
 FAILURES = [s for s in Status if s not in (Status.CORRECT, Status.INFRA_ERROR)]
 SPEED = st.floats(-3, 3).map(math.exp)

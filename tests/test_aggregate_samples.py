@@ -9,11 +9,12 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from .making import record
 
 from kbench.aggregate import summarise
 from kbench.summary import Summary
 from kbench.types import Status
+
+from .making import record
 
 SPEED = st.floats(-3, 3).map(math.exp)
 

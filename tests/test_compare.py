@@ -47,7 +47,7 @@ def test_tf32_inside_is_refused(product: tuple[torch.Tensor, ...]) -> None:
 
 
 def test_one_percent_of_the_work_dropped_is_refused(product: tuple[torch.Tensor, ...]) -> None:
-    a, b, exact, eager = product
+    _, _, exact, eager = product
     actual = eager.clone()
     actual.view(-1)[-len(actual.view(-1)) // 100 :] = 0
     assert not admitted(actual, exact, eager)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from .making import record, speedup, timing, verdict
 
 from kbench.errors import ConfigError
 from kbench.export import (
@@ -19,6 +18,8 @@ from kbench.export import (
     write_eval_results,
 )
 from kbench.types import BlockSample, Gate, Problem, Record, Status
+
+from .making import record, speedup, timing, verdict
 
 
 def timed(problem: str, candidate_us: float, eager_us: float, sample: int = 0) -> Record:

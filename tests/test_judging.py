@@ -101,7 +101,10 @@ def test_a_slower_kernel_is_told_so_and_a_faster_one_too(session: Session) -> No
 
 def test_a_wrong_kernel_is_shown_its_first_wrong_element(session: Session) -> None:
     problem = registry.find(registry.discover(), RELU)
-    source = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        y = torch.relu(x)\n        y[3, 5] += 1\n        return y\n"
+    source = (
+        "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        "        y = torch.relu(x)\n        y[3, 5] += 1\n        return y\n"
+    )
     verdict = session.judge(problem, Solution(source, "wrong.py"))
     assert verdict.status is Status.INCORRECT
     assert verdict.mismatch is not None
@@ -109,7 +112,7 @@ def test_a_wrong_kernel_is_shown_its_first_wrong_element(session: Session) -> No
     assert verdict.failed_call is not None
 
 
-@pytest.mark.slow()
+@pytest.mark.slow
 def test_a_compile_error_shows_the_compilers_own_line(session: Session) -> None:
     source = (
         "import torch\nfrom torch.utils.cpp_extension import load_inline\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,12 +24,17 @@ def reach():
     except OSError as error:
         return type(error).__name__
     return "reached"
-print("LOOK " + json.dumps({
-    "uid": os.getuid(), "environment": sorted(os.environ), "root": sorted(os.listdir("/")), "pids": len([p for p in os.listdir("/proc") if p.isdigit()]),
+found = {
+    "uid": os.getuid(),
+    "environment": sorted(os.environ),
+    "root": sorted(os.listdir("/")),
+    "pids": len([p for p in os.listdir("/proc") if p.isdigit()]),
     "interfaces": sorted(os.listdir("/sys/class/net")) if os.path.exists("/sys/class/net") else [],
     "caps": [l for l in open("/proc/self/status") if l.startswith("CapEff")][0].split()[1],
-    "kbench": [os.path.join(b, d) for b, ds, _ in os.walk("/", topdown=True) for d in ds if d == "kbench" and os.listdir(os.path.join(b, d))] if os.getpid() else [],
-}))
+    "kbench": [os.path.join(b, d) for b, ds, _ in os.walk("/") for d in ds if d == "kbench" and os.listdir(os.path.join(b, d))],
+    "reached": reach(),
+}
+print("LOOK " + json.dumps(found))
 class ModelNew:
     def __init__(self): pass
 """
@@ -95,13 +100,17 @@ def test_the_checkout_and_the_home_folder_are_not_there(seen: dict[str, list[str
 def test_there_are_no_other_processes_no_network_and_no_rights(seen: dict[str, object]) -> None:
     assert seen["pids"] == 2  # the server and the one that looks
     assert seen["interfaces"] == []
+    assert seen["reached"] != "reached"
     assert int(str(seen["caps"]), 16) == 0
     if os.getuid() == 0:
         assert seen["uid"] != 0
 
 
 def test_less_than_namespaces_is_refused_where_a_sandbox_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
-    only: Callable[[str], str | None] = lambda rung: None if rung == "rlimits" else "not here"
+
+    def only(rung: str) -> str | None:
+        return None if rung == "rlimits" else "not here"
+
     monkeypatch.setattr(sandbox, "probe", only)
     assert sandbox.choose.__wrapped__(False) == "rlimits"
     with pytest.raises(SandboxError, match="namespaces: not here"):

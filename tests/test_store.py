@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from .making import THREE, attempts, filled, info, record, reply, speedup, timing, verdict, whole_lines
 
 from kbench.errors import ConfigError, SchemaError
 from kbench.store import RunStore, latest, load, read_info, to_line
 from kbench.types import BlockSample, ErrorFigure, Status
+
+from .making import THREE, attempts, filled, info, record, reply, speedup, timing, verdict, whole_lines
 
 # ---- what is written is read -----------------------------------------------------------------------------------------
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from .making import THREE, attempts, filled, record, whole_lines
 
 from kbench.errors import ConfigError, SchemaError
 from kbench.store import ATTEMPTS, RunStore, load, to_line
+
+from .making import THREE, attempts, filled, record, whole_lines
 
 # ---- torn lines ------------------------------------------------------------------------------------------------------
 

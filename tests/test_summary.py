@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from .making import record
 
 from kbench.aggregate import FAST_P, summarise
 from kbench.codec import decode, encode
 from kbench.errors import ConfigError, SchemaError
 from kbench.summary import Summary, read_summary, summary_csv, write_summary
 from kbench.types import Status
+
+from .making import record
 
 
 def ids(count: int, level: int = 1) -> list[str]:

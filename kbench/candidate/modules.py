@@ -20,7 +20,8 @@ def load_class(path: Path, class_name: str) -> type:
     AttributeError where the class is not there.
     """
     specification = importlib.util.spec_from_file_location(MODULE_NAME, path)
-    assert specification is not None and specification.loader is not None
+    assert specification is not None
+    assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules[MODULE_NAME] = module
     sys.path.insert(0, str(path.parent))

@@ -51,7 +51,7 @@ def command(folder: str | None, solution: str | None, repro: Path | None, **flag
 def judge_one(solution: str, problem_id: str, repro: Path | None, flags: dict[str, Any]) -> int:
     """Judges one solution; recorded as a run where --run-id names one."""
     from kbench import registry
-    from kbench.evaluate import Session, read_solution
+    from kbench.evaluate import Session, problem_case, read_solution
     from kbench.models.builtin import builtin_solution
     from kbench.models.single import Single
 
@@ -64,6 +64,7 @@ def judge_one(solution: str, problem_id: str, repro: Path | None, flags: dict[st
         from kbench.cli.run import run_model
 
         return run_model(Single(candidate), {**flags, "problem": (problem.id,)})
+    problem_case(problem, settings)  # has it these shapes? Before anything is started
     with Session(settings) as session:
         warn_of_sandbox(session.rung)
         with waiting(f"judging {solution} on {problem.id} ..."):

@@ -29,7 +29,7 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
 
     from kbench import registry
     from kbench.codec import encode
-    from kbench.evaluate import Session
+    from kbench.evaluate import Session, problem_case
     from kbench.report.progress import Display
     from kbench.report.table import remarks, summary_table
     from kbench.run import Plan, execute
@@ -39,6 +39,8 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
     problems = registry.discover(flags["suite"])
     chosen = registry.select(problems, wanted_levels(flags["level"], problems), flags["problem"], flags["limit"])
     chosen = [problem for problem in chosen if model_covers(model, problem, flags)]
+    for problem in chosen:
+        problem_case(problem, settings)  # has it these shapes? Before anything is started
     suite = str(flags["suite"]) if flags["suite"] else None
     plan = Plan(model, tuple(chosen), flags["samples"], settings, suite, flags["build_jobs"] or os.cpu_count() or 1)
     run_id = flags["run_id"] or plan.default_id()

@@ -29,7 +29,8 @@ REPEAT_TOLERANCE = 1e-3  # of rms(y): two runs of one call that differ by more a
 
 def load_problem(path: str) -> Any:
     specification = importlib.util.spec_from_file_location("kbench_problem", Path(path))
-    assert specification is not None and specification.loader is not None
+    assert specification is not None
+    assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules["kbench_problem"] = module
     specification.loader.exec_module(module)

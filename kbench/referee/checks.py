@@ -210,7 +210,7 @@ class Checks:
             Gate("wire", seen or None, f"{self.blocks} blocks, every message asked for"),
             Gate("structure", seen or None, f"{calls} calls returned {shapes}"),
             Gate("inputs", seen or None, f"unchanged in all {calls} calls, compared bit for bit"),
-            Gate("values", self.checked > 0 or None, f"{self.checked} of {calls} outputs compared with fp64, worst at {share:.2f} of its budget"),
+            Gate("values", self.checked > 0 or None, f"{self.checked} of {calls} outputs against fp64, worst at {share:.2f} of budget"),
             Gate("state", (self.state_checks > 0 or not self.bench.layout.state) or None, state),
             Gate("decoys", self.decoys > 0 or None, f"{self.decoys} outputs overwritten with other calls' answers"),
         )  # fmt: skip

@@ -1,9 +1,10 @@
 """From blocks to the time of a call. The lane's wall clock is the only source; nothing here comes from a worker.
 
 A block of K calls takes overhead + K * t. The overhead is measured, not extrapolated: blocks of no call at all, run by a
-reference worker, which a candidate cannot touch. A side's time of a call is the fast decile of (elapsed - overhead) / K over its
-blocks, weighted by K: what disturbs a CPU only ever adds, and no candidate can make a block look faster than it ran. (A/A pairs on
-a shared two-core machine: sd of a log-ratio 0.08 so, 0.16 with the median, 0.31 with the slope over K.) A candidate that sleeps in small blocks, to flatten a slope, gains nothing; one that does less in large
+reference worker, which a candidate cannot touch. A side's time of a call is the fast decile of (elapsed - overhead) / K over
+its blocks, weighted by K: what disturbs a CPU only ever adds, and no candidate can make a block look faster than it ran. On a
+shared two-core machine the log-ratio of an A/A pair had a standard deviation of 0.08 so, of 0.16 with the median, and of 0.31
+with the slope over K. A candidate that sleeps in small blocks, to flatten a slope, gains nothing; one that does less in large
 blocks than in small ones breaks proportionality, and that is a verdict.
 """
 

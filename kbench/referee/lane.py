@@ -112,7 +112,7 @@ class Lane:
         from kbench.referee.judging import Judging
 
         started = time.monotonic()
-        assert self.bench is not None and self.box is not None
+        assert self.box is not None
         self.box.wait_ready()
         setup, self.setup = self.setup, {}
         setup["candidate's sandbox"] = time.monotonic() - started

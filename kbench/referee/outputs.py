@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -95,10 +96,7 @@ def _leaf(layout: Layout, table: bytes, at: int, call: int, index: int) -> Publi
 def repeats_storage(rows: Sequence[Sequence[Published]]) -> bool:
     """Whether outputs of different calls overlap: a static buffer, which must be cloned as the calls go."""
     spans = sorted((p.address, p.end, p.call) for row in rows for p in row if p.leaf.size_bytes and p.number is None)
-    return any(
-        begin < end and call != other
-        for (_, end, call), (begin, _, other) in zip(spans, spans[1:], strict=False)
-    )  # fmt: skip
+    return any(begin < end and call != other for (_, end, call), (begin, _, other) in pairwise(spans))
 
 
 def overlaps_inputs(rows: Sequence[Sequence[Published]], pid: int, region_name: str) -> Published | None:

@@ -1,0 +1,100 @@
+"""The command line: bad input is one line that says what and how to mend it, with exit code 2, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kbench.cli import main
+
+RELU = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    out = capsys.readouterr()
+    code = ended.value.code
+    return (code if isinstance(code, int) else 0), out.out, out.err
+
+
+@pytest.fixture
+def solution(tmp_path: Path) -> str:
+    path = tmp_path / "solution.py"
+    path.write_text("class ModelNew: pass\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["eval", "--solution", "SOLUTION", "--problem", "level1/999_nothing"], "999_nothing"),
+        (["eval", "--solution", "SOLUTION", "--problem", "019_relu", "--device", "cuda:7"], "--device cuda:7"),
+        (["eval", "--solution", "SOLUTION", "--problem", "019_relu", "--baseline", "fast"], "--baseline"),
+        (["eval", "--solution", "SOLUTION", "--problem", "019_relu", "--shapes", "huge"], "no shapes 'huge'"),
+        (["eval", "--solution", "nowhere.py", "--problem", "019_relu"], "nowhere.py"),
+        (["eval", "--solution", "SOLUTION"], "--problem"),
+        (["eval"], "--solution"),
+        (["run", "--model", "nobody/knows"], "nobody/knows"),
+        (["run", "--model", "builtin/fast"], "builtin/fast"),
+        (["run", "--model", "builtin/eager", "--level", "9"], "no level 9"),
+        (["run", "--model", "replay/nowhere"], "nowhere"),
+        (["show", "no-such-run"], "no-such-run"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_two(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, solution: str, arguments: list[str], says: str
+) -> None:
+    given = [solution if argument == "SOLUTION" else argument for argument in arguments]
+    code, _, err = run(capsys, *given, *(["--results", str(tmp_path / "results")] if given[0] != "show" else []))
+    assert code == 2
+    assert says in err
+    assert len(err.strip().splitlines()) == 1, err
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def broken(:\n", "1_Bad.py:1"),
+        ("def get_inputs(): return []\ndef get_init_inputs(): return []\n", "defines no Model"),
+    ],
+)
+def test_a_problem_file_that_is_none_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, solution: str, text: str, says: str
+) -> None:
+    (tmp_path / "level1").mkdir()
+    (tmp_path / "level1" / "1_Bad.py").write_text(text)
+    code, _, err = run(capsys, "eval", "--solution", solution, "--problem", "level1/1_Bad", "--suite", str(tmp_path))
+    assert code == 2
+    assert says in err
+
+
+def test_an_empty_folder_of_solutions_is_said_to_be_empty(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, err = run(capsys, "eval", str(tmp_path), "--results", str(tmp_path / "results"))
+    assert code == 2
+    assert "holds no solution" in err
+
+
+def test_problems_are_listed_as_json_too(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "problems", "list", "--json", "--level", "1")
+    assert code == 0
+    assert "level1/019_relu" in [problem["id"] for problem in json.loads(out)]
+
+
+@pytest.mark.slow
+def test_get_inputs_that_raises_is_the_problems_fault_and_exit_two(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, solution: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "level1").mkdir()
+    bad = RELU + "def get_inputs(): raise ValueError('no inputs today')\ndef get_init_inputs(): return []\n"
+    (tmp_path / "level1" / "1_Bad.py").write_text(bad)
+    good = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
+    Path(solution).write_text(good)
+    code, _, err = run(
+        capsys, "eval", "--solution", solution, "--problem", "1_Bad", "--suite", str(tmp_path), "--quick"
+    )
+    assert code == 2
+    assert "no inputs today" in err
