@@ -77,6 +77,15 @@ def test_an_uncalibrated_device_shows_no_interval_and_no_sure_win() -> None:
     assert found.surely_faster is None
 
 
+def test_two_durations_take_the_wider_class_and_both_must_be_calibrated() -> None:
+    samples = blocks("candidate", 0, 500.0) + blocks("eager", 0, 5000.0)
+    one = Calibration({"<1ms": 0.02}, {"<1ms": 40})
+    assert speedup(samples, one).interval is None
+    both = Calibration({"<1ms": 0.02, "<10ms": 0.2}, {"<1ms": 40, "<10ms": 40})
+    wide = Calibration({"<1ms": 0.2, "<10ms": 0.2}, {"<1ms": 40, "<10ms": 40})
+    assert speedup(samples, both).interval == speedup(samples, wide).interval is not None
+
+
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     rng = np.random.default_rng(7)
     sd, pairs, hits, tries = 0.05, 3, 0, 2000

@@ -86,15 +86,15 @@ def assess(
     latency = {side: float(np.median([fits[side, p].latency_us for p in pairs])) for side in sides}
     flags = ["latency_bound"] if latency["candidate"] < LATENCY_BOUND_US else []
     speedups = []
-    kind = duration_class(latency["candidate"])
     for baseline in sides[1:]:
         ratios = [fits[baseline, p].latency_us / fits["candidate", p].latency_us for p in pairs]
-        speedups.append(_speedup(baseline, ratios, calibration, kind, interval))
-        if _noisy(ratios, calibration.sd.get(kind)):
+        spread = pooled_spread(calibration, latency["candidate"], latency[baseline])
+        speedups.append(_speedup(baseline, ratios, spread if interval else None))
+        if _noisy(ratios, spread):
             flags.append("noisy")
     if not interval:
         flags.append("quick")
-    elif kind not in calibration.sd:
+    elif any(speedup.interval is None for speedup in speedups):
         flags.append("uncalibrated")
     return Timing(
         latency, {side: min(fits[side, p].single_call_us for p in pairs) for side in sides}, tuple(speedups),
@@ -126,14 +126,29 @@ def shrinks(samples: Sequence[BlockSample], baselines: Sequence[str]) -> float |
     return min(excess) if min(excess) > SHRINKS else None
 
 
-def _speedup(baseline: str, ratios: Sequence[float], calibration: Calibration, kind: str, interval: bool) -> Speedup:
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the log-ratio of two identical workers strays: sd, and the runs that it was taken from."""
+
+    sd: float
+    df: int
+
+
+def pooled_spread(calibration: Calibration, first_us: float, second_us: float) -> Spread | None:
+    """The wider of the two sides' duration classes; None where one of them is not calibrated."""
+    kinds = {duration_class(first_us), duration_class(second_us)}
+    if not kinds <= calibration.sd.keys():
+        return None
+    widest = max(kinds, key=lambda kind: calibration.sd[kind])
+    return Spread(calibration.sd[widest], calibration.df[widest])
+
+
+def _speedup(baseline: str, ratios: Sequence[float], spread: Spread | None) -> Speedup:
     logs = [math.log(ratio) for ratio in ratios]
-    bounds = None
-    if interval and kind in calibration.sd:
-        bounds = stats.interval_from_pairs(logs, calibration.sd[kind], calibration.df[kind])
+    bounds = None if spread is None else stats.interval_from_pairs(logs, spread.sd, spread.df)
     return Speedup(baseline, math.exp(sum(logs) / len(logs)), bounds, tuple(ratios))
 
 
-def _noisy(ratios: Sequence[float], sd: float | None) -> bool:
-    spread = math.log(max(ratios) / min(ratios))
-    return spread > max(NOISY_SPREAD, 4 * sd if sd is not None else 0.0)
+def _noisy(ratios: Sequence[float], spread: Spread | None) -> bool:
+    apart = math.log(max(ratios) / min(ratios))
+    return apart > max(NOISY_SPREAD, 4 * spread.sd if spread is not None else 0.0)

@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from kbench import sandbox
 from kbench.devices import cpu
@@ -30,6 +31,10 @@ SETTLING = (
 REFERENCE_LIMIT_S = 300.0
 EXTRA_PAIRS = 2  # before an accusation that noise could have made
 _random = random.SystemRandom()
+
+
+class ReferenceFailed(Exception):
+    """A reference worker did not get through a block."""
 
 
 class Judging:
@@ -72,7 +77,8 @@ class Judging:
             timing = clock.assess(
                 self.samples, self.case.baselines, self.case.calibration, self.case.protocol.interval
             )  # fmt: skip
-        return self.accept(timing)
+        failed = (f"no {side} baseline: {reason[:200]}" for side, reason in self.bench.failures.items())
+        return self.accept(replace(timing, flags=(*timing.flags, *failed)))
 
     def repeat_if_it_shrinks(self) -> None:
         """Noise can look like work that is done only in small blocks. More pairs tell: all of them must show it."""
@@ -94,7 +100,12 @@ class Judging:
             self.empty_block(sides, pair)
             order = list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides))
             for side in order:
-                self.play(side, sides[side], calls, pair, counted=turn >= SETTLING)
+                try:
+                    self.play(side, sides[side], calls, pair, counted=turn >= SETTLING)
+                except ReferenceFailed as error:
+                    self.bench.fail(side, error)  # raises for eager; a torch.compile that fails leaves its column empty
+                    del sides[side]
+                    self.samples = [sample for sample in self.samples if sample.side != side]
             if turn == len(self.bench.calls) // 2 + SETTLING:
                 self.new_weights()
                 for worker in sides.values():
@@ -216,7 +227,7 @@ class Judging:
         except (Tamper, WorkerGone, WorkerFailed, TimedOut, Wrong) as error:
             if side == "candidate":
                 raise
-            raise RefereeError(f"the {side} reference failed in a block: {error}") from error
+            raise ReferenceFailed(f"the {side} reference failed in a block: {error}") from error
         self.last_elapsed[side] = block.elapsed_us
         if counted:
             self.samples.append(BlockSample(side, pair, calls, block.elapsed_us))
