@@ -194,7 +194,7 @@ def test_a_full_disk_is_one_error_and_loses_nothing_earlier(tmp_path: Path) -> N
     script = textwrap.dedent(f"""
         import resource, sys
         from pathlib import Path
-        from making import record
+        from tests.making import record
         from kbench.errors import ConfigError
         from kbench.store import RunStore
         store = RunStore(Path({str(tmp_path)!r}))

@@ -9,6 +9,7 @@ the control socket closes, that is, when the lane dies. Requests carry the descr
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -90,6 +91,9 @@ def _run_child(request: dict[str, Any], fds: list[int], gate: int) -> None:
 
         traceback.print_exc()
     finally:
+        for stream in (sys.stdout, sys.stderr):  # os._exit flushes nothing
+            with contextlib.suppress(Exception):
+                stream.flush()
         os._exit(code)
 
 
