@@ -171,6 +171,7 @@ def serve(channel: socket.socket, lane: Lane) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides what an interrupt means
+    freezer.sweep()
     fd, rung, cache, scratch = sys.argv[1:5]
     lane = Lane(rung, Path(cache), Path(scratch))
     try:
