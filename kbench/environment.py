@@ -44,6 +44,14 @@ def available_bytes() -> int:
     return 4 << 30
 
 
+def cpu_model() -> str:
+    """The processor's name as the kernel tells it, or its architecture."""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
 def describe(device: str) -> dict[str, object]:
     """Hardware and versions. Imports torch only where the device's facts need it."""
     from kbench.devices import cpu
@@ -61,9 +69,4 @@ def device_key(device: str) -> str:
     """What A/A runs are pooled over: results under different keys are never mixed."""
     if device != "cpu":
         raise ConfigError(f"device {device!r} is not supported yet; use cpu")
-    model = platform.machine()
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.split(":", 1)[1].strip()
-            break
-    return f"cpu|{model}|{len(os.sched_getaffinity(0))} cores|torch {package_version('torch')}"
+    return f"cpu|{cpu_model()}|{len(os.sched_getaffinity(0))} cores|torch {package_version('torch')}"

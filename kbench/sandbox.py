@@ -163,7 +163,7 @@ class Sandbox:
         self.log = open(self.folder / "server.log", "wb")  # noqa: SIM115 - lives as long as the process
         self.process = subprocess.Popen(
             argv, pass_fds=[theirs.fileno()], env=environ, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-            start_new_session=True, cwd="/", preexec_fn=_die_with_parent,
+            start_new_session=True, cwd="/", preexec_fn=die_with_parent,
         )  # fmt: skip
         theirs.close()
 
@@ -259,7 +259,7 @@ class Sandbox:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     import ctypes
 
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)

@@ -40,6 +40,7 @@ LEAF_HEAD = struct.Struct("<QQQ")
 LEAF_BYTES = 192
 ROW_HEAD = struct.Struct("<II")  # leaves of this call's output, structure code
 ROW_HEAD_BYTES = 64
+UNPUBLISHED = 0xFFFFFFFF  # in a row's head: the lane's word for a call that has not published yet
 STRUCTURES = ("tensor", "sequence", "mapping", "other")
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import platform
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from kbench import environment
 from kbench.candidate import protocol
 
 NAME = "cpu"
@@ -120,14 +120,9 @@ def last_level_cache_bytes() -> int:
 
 
 def facts() -> dict[str, object]:
-    model = platform.processor() or platform.machine()
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.split(":", 1)[1].strip()
-            break
     return {
         "device": NAME,
-        "model": model,
+        "model": environment.cpu_model(),
         "cores": len(os.sched_getaffinity(0)),
         "cache_bytes": last_level_cache_bytes(),
     }

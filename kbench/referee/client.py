@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -45,7 +44,7 @@ class LaneReferee:
         arguments = [str(theirs.fileno()), self.rung, str(self.cache), str(self.scratch)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "kbench.referee.lane", *arguments],
-            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=_die_with_parent,
+            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=sandbox.die_with_parent,
             env={**os.environ, **sandbox.MALLOC, "OMP_WAIT_POLICY": "PASSIVE"},  # no idle thread of the lane may spin
         )  # fmt: skip
         theirs.close()
@@ -107,9 +106,3 @@ class LaneReferee:
 
     def __exit__(self, *_: object) -> None:
         self.end()
-
-
-def _die_with_parent() -> None:
-    import ctypes
-
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)

@@ -17,7 +17,6 @@ from kbench.referee.wire import Tamper
 from kbench.types import Status
 
 MAX_GAP_FACTOR = 16  # an output may be a view with gaps; its extent may be this many times its elements
-_UNPUBLISHED = 0xFFFFFFFF
 
 
 class Wrong(Exception):
@@ -55,7 +54,7 @@ def published(layout: Layout, structure: int, table: bytes, calls: int) -> list[
 def _row(layout: Layout, structure: int, table: bytes, call: int) -> list[Published]:
     at = protocol.TABLE_ROWS_OFFSET + call * protocol.row_bytes(layout.max_leaves)
     count, code = protocol.ROW_HEAD.unpack_from(table, at)
-    if count == _UNPUBLISHED:
+    if count == protocol.UNPUBLISHED:
         raise Tamper(f"done was flipped before call {call} had published an output")
     wanted = len(layout.outputs)
     if count != wanted or code != structure:

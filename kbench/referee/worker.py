@@ -21,7 +21,6 @@ from kbench.referee.wire import Line, Tamper, TimedOut, WorkerGone
 WATCH_S = 0.05  # how often a running block looks whether the worker still lives
 LOG_BYTES = 1 << 20
 FILE_BYTES = 256 << 20
-_UNPUBLISHED = 0xFFFFFFFF
 
 
 class SubServer:
@@ -128,7 +127,7 @@ class Worker:
     def _clear_table(self, calls: int) -> None:
         row = protocol.row_bytes(self.layout.max_leaves)
         for call in range(calls):
-            protocol.store_word(self.table.address + protocol.TABLE_ROWS_OFFSET + call * row, _UNPUBLISHED)
+            protocol.store_word(self.table.address + protocol.TABLE_ROWS_OFFSET + call * row, protocol.UNPUBLISHED)
 
     def _wait_done(self, sequence: int, seen: int, started: int, limit_s: float) -> int:
         deadline = started + int(limit_s * 1e9)
