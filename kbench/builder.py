@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kbench import __version__, freezer, sandbox
+from kbench import __version__, environment, freezer, sandbox
 from kbench.candidate import protocol
 from kbench.processes import spawn
 from kbench.types import Build, Solution, Status
@@ -88,7 +88,7 @@ class Builder:
         """sha256 over everything that can change what is built."""
         parts = [
             order.solution.source, order.solution.class_name, order.context, order.mode, order.precision,
-            order.device, __version__, self.rung, *toolchain(),
+            str(environment.build_environment(order.device)), __version__, self.rung, *toolchain(),
         ]  # fmt: skip
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
@@ -111,7 +111,7 @@ class Builder:
 
     def run(self, order: BuildOrder, source: Path, folder: Path) -> _Outcome:
         self.number += 1
-        plan = sandbox.Plan(build=str(source))
+        plan = sandbox.Plan(build=str(source), environment=build_variables(order.device))
         box = sandbox.Sandbox(self.rung, plan, folder, 8 + self.number % 8)
         try:
             box.wait_ready()
@@ -146,7 +146,7 @@ class Builder:
         request = {
             "path": f"{box.build_path}/{SOLUTION_FILE}", "class_name": order.solution.class_name, "init": order.init,
             "init_leaves": list(order.init_leaves), "mode": order.mode, "precision": order.precision,
-            "device": "cpu", "construct_seed": 0,
+            "device": "cpu", "construct_seed": 0, "gpu": {} if order.device == "cpu" else environment.gpu_facts(order.device),
         }  # fmt: skip
         try:
             protocol.send(channel, request)
@@ -179,6 +179,11 @@ class Builder:
         finally:
             hold.close()
         return target
+
+
+def build_variables(device: str) -> tuple[tuple[str, str], ...]:
+    shared = environment.build_environment(device)
+    return (*shared, ("TRITON_INTERPRET", "0")) if shared else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,9 @@ class Session:
         return self.builder.cached(self.builder.key(order)) is not None
 
     def available_bytes(self) -> int:
-        return environment.available_bytes()
+        if self.settings.device == "cpu":
+            return environment.available_bytes()
+        return environment.gpu_free_bytes(self.settings.device)
 
     def survey(self, cases: Sequence[ProblemCase]) -> list[Survey]:
         """What the problems are built with, asked once each. ProblemError names the first that cannot be loaded."""

@@ -39,6 +39,9 @@ MALLOC = {
     "MALLOC_ARENA_MAX": "1",
 }
 
+# Asking NVML whether there is a GPU does not initialise CUDA, after which a server could not fork.
+GPU = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1", "CUDA_CACHE_PATH": "/tmp/nv"}
+
 # As root the mounts are made before the uid is given up; `setpriv` before `unshare --user`, the other order fails.
 _ENTER = r"""
 PATH="$PATH:/usr/sbin:/sbin"
@@ -86,6 +89,11 @@ class Plan:
     environment: tuple[tuple[str, str], ...] = ()
 
 
+def gpu_nodes() -> tuple[str, ...]:
+    """The NVIDIA driver's device nodes."""
+    return tuple(sorted(str(path) for path in Path("/dev").glob("nvidia*") if path.is_char_device()))
+
+
 def library_folder(parent: Path, oracle: bool) -> Path:
     """A folder with only those modules of kbench that belong inside; the problems and the referee stay outside."""
     package = Path(__file__).parent
@@ -110,12 +118,13 @@ def environment(plan: Plan, build: str, lib: str) -> dict[str, str]:
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "TORCH_EXTENSIONS_DIR": f"{build}/torch_extensions",
-        "TRITON_CACHE_DIR": f"{build}/triton",
+        "TRITON_CACHE_DIR": f"{plan.cache or build}/triton",
         "TORCHINDUCTOR_CACHE_DIR": plan.cache or "/tmp/inductor",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         **({"TMPDIR": plan.cache} if plan.cache else {}),  # Inductor keeps its precompiled headers there: 12 s a start
         **MALLOC,
         **({} if plan.devices else {"TRITON_INTERPRET": "1"}),  # no GPU inside: Triton runs in its interpreter
+        **(GPU if plan.devices else {}),
         **cuda,
         **dict(plan.environment),
     }

@@ -30,6 +30,7 @@ class Status(StrEnum):
 
 class Precision(StrEnum):
     FP32 = "fp32"
+    TF32 = "tf32"
     BF16 = "bf16"
     FP16 = "fp16"
 
@@ -140,6 +141,9 @@ class BlockSample:
     pair: int
     k: int
     elapsed_us: float
+    conditions: dict[str, float] = field(
+        default_factory=dict
+    )  # clocks, temperature, throttling, where the device tells
 
 
 @dataclass(frozen=True, slots=True)

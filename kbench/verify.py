@@ -50,7 +50,7 @@ def of_record(record: Record, folder: Path) -> Iterator[str]:
     if verdict.timing is None:
         return
     baselines = [speedup.baseline for speedup in verdict.timing.speedups]
-    again = clock.assess(verdict.timing.samples, baselines, Calibration(), interval=False)
+    again = clock.assess(verdict.timing.samples, baselines, Calibration(), interval=False, device=verdict.device)
     for before, after in zip(verdict.timing.speedups, again.speedups, strict=True):
         if not math.isclose(before.value, after.value, rel_tol=TOLERANCE):
             yield f"{record.key}: {before.value:.6g}x {before.baseline} is stored, its samples give {after.value:.6g}x"

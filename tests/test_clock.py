@@ -26,7 +26,7 @@ def blocks(
 
 
 def speedup(samples: list[BlockSample], calibration: Calibration | None = None) -> clock.Speedup:
-    timing = clock.assess(samples, ["eager"], calibration or Calibration(), interval=True)
+    timing = clock.assess(samples, ["eager"], calibration or Calibration(), interval=True, device="cpu")
     found = timing.speedup("eager")
     assert found is not None
     return found
@@ -102,18 +102,23 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     ("call_us", "call_bytes"), [(1.0, 1 << 10), (50.0, 1 << 20), (5_000.0, 8 << 20), (400_000.0, 1 << 30)]
 )
 def test_there_are_always_at_least_four_different_k(call_us: float, call_bytes: int) -> None:
-    calls = clock.plan_calls(call_us, call_bytes, 512 << 20)
+    calls = clock.plan_calls(call_us, call_bytes, 512 << 20, 100_000.0, 4)
     assert len(set(calls)) >= 4
     assert calls == sorted(calls)
     assert calls[-1] <= clock.MAX_CALLS
 
 
 def test_blocks_are_a_tenth_of_a_second_where_memory_allows() -> None:
-    assert clock.plan_calls(5_000.0, 1 << 20, 512 << 20)[-1] * 5_000.0 >= clock.TARGET_BLOCK_US
+    assert clock.plan_calls(5_000.0, 1 << 20, 512 << 20, 100_000.0, 4)[-1] * 5_000.0 >= 100_000.0
+
+
+def test_where_four_calls_do_not_fit_into_memory_fewer_are_taken() -> None:
+    assert clock.plan_calls(2_700.0, 12 << 30, 20 << 30, 12_000.0, 1) == [1]
+    assert clock.plan_calls(2_700.0, 6 << 30, 20 << 30, 12_000.0, 1) == [1, 2, 3]
 
 
 def test_a_call_below_ten_microseconds_is_marked_latency_bound() -> None:
     timing = clock.assess(
-        blocks("candidate", 0, 5.0) + blocks("eager", 0, 9.0), ["eager"], Calibration(), interval=True
+        blocks("candidate", 0, 5.0) + blocks("eager", 0, 9.0), ["eager"], Calibration(), interval=True, device="cpu"
     )
     assert "latency_bound" in timing.flags

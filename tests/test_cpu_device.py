@@ -9,6 +9,7 @@ import os
 import pytest
 import torch
 
+from kbench import devices
 from kbench.candidate import protocol
 from kbench.devices import cpu
 
@@ -37,23 +38,36 @@ def test_a_readable_only_region_cannot_be_written_by_the_other_side() -> None:
 def test_another_process_is_read_and_written_at_its_own_addresses() -> None:
     source = torch.arange(100_000, dtype=torch.int32)
     address, count = source.data_ptr(), source.numel() * 4
-    target = torch.empty(count, dtype=torch.uint8)
-    assert cpu.read_process(os.getpid(), address, target)
-    assert torch.equal(target.view(torch.int32), source)
-    target.view(torch.int32).fill_(5)
-    assert cpu.write_process(os.getpid(), address, target)
+    hands = cpu.ProcessHands(os.getpid(), "none")
+    taken = hands.read(address, count)
+    assert taken is not None
+    assert torch.equal(taken.view(torch.int32), source)
+    taken.view(torch.int32).fill_(5)
+    assert bool((source != 5).any())  # what was taken is a copy
+    assert hands.write(address, taken)
     assert bool((source == 5).all())
 
 
 def test_an_address_that_holds_nothing_is_refused_without_a_crash() -> None:
-    target = torch.empty(4096, dtype=torch.uint8)
-    assert not cpu.read_process(os.getpid(), 8, target)
+    assert cpu.ProcessHands(os.getpid(), "none").read(8, 4096) is None
+
+
+def test_an_output_in_the_input_region_is_recognised() -> None:
+    region = cpu.Region("region-test", 8192)
+    hands = cpu.ProcessHands(os.getpid(), region.name)
+    own = torch.zeros(64)
+    assert hands.in_inputs([(region.address + 4096, 64), (own.data_ptr(), 256)]) == [True, False]
+    region.close()
 
 
 def test_differing_bytes_are_seen_wherever_they_stand() -> None:
     first, second = cpu.Region("a", 4096), cpu.Region("b", 4096)
-    assert cpu.same_bytes(first, second, 0, 4096)
+    assert devices.same(first, second, 0, 4095)
+    for place in (0, 4090, 4094):
+        ctypes.c_uint8.from_address(second.address + place).value = 1
+        assert not devices.same(first, second, 0, 4095)
+        ctypes.c_uint8.from_address(second.address + place).value = 0
     ctypes.c_uint8.from_address(second.address + 4095).value = 1
-    assert not cpu.same_bytes(first, second, 0, 4096)
+    assert devices.same(first, second, 0, 4095)  # beyond the end
     first.close()
     second.close()

@@ -23,7 +23,7 @@ LAYERS = [
     {"calibrate", "run", "report", "models"},
     {"verify"},
     {"cli"},
-    {"demo"},
+    {"demo", "__main__"},
 ]  # fmt: skip
 TORCH_MAY_BE_IN = {"referee", "candidate", "devices", "oracle", "environment"}
 SDKS = {"openai", "anthropic", "google"}

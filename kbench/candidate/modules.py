@@ -14,6 +14,12 @@ DTYPES = {name: getattr(torch, name) for name in ("float32", "float16", "bfloat1
 MODULE_NAME = "kbench_candidate"
 
 
+def set_tf32(allowed: bool) -> None:
+    """TF32 in matrix products and convolutions: everywhere or nowhere. A CPU has none."""
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
+
+
 def load_class(path: Path, class_name: str) -> type:
     """The class `class_name` of the module at path: a real file and an entry of sys.modules, as inspect, pickle,
     dataclasses and jit decorators want it; `__name__` is not "__main__". Raises whatever the import raises, or

@@ -7,10 +7,13 @@ addresses: the lane reads them itself, with this process frozen. There is no ord
     weights   load the state that lies in the input region
     arm       drop the last block's outputs, then wait for the go page to change, run it, publish, flip done
     trace     one untimed call under the profiler; what it reports is a claim
+    segments  where the device memory lies that outputs stand in, with handles by which the lane maps it
+    rest      give memory back that is not needed until the next order
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import socket
@@ -21,20 +24,11 @@ from typing import Any
 
 import torch
 
-from kbench.candidate import modules, protocol
+from kbench.candidate import driver, modules, protocol
+from kbench.candidate.memory import Shared
 
 MAX_ERROR_CHARS = 20_000
 _DTYPE_CODES = {getattr(torch, name): code for code, name in enumerate(protocol.DTYPES)}
-
-
-def view(memory: Any, offset: int, dtype: str, shape: list[int], stride: list[int]) -> torch.Tensor:
-    """A tensor of `shape` and `stride` over the shared bytes at offset."""
-    kind = getattr(torch, dtype)
-    extent = 1 + sum((n - 1) * s for n, s in zip(shape, stride, strict=True)) if 0 not in shape else 0
-    if extent == 0:
-        return torch.empty(shape, dtype=kind)
-    flat = torch.frombuffer(memory, dtype=kind, count=extent, offset=offset)
-    return flat.as_strided(shape, stride)
 
 
 def build_tree(tree: Any, leaves: list[torch.Tensor]) -> Any:
@@ -128,7 +122,8 @@ class Worker:
         protocol.send(self.channel, {"say": "error", "nonce": nonce, "stage": stage, "text": text, "last": last})
 
     def do_load(self, order: dict[str, Any]) -> dict[str, Any]:
-        self.plan = order
+        self.plan, self.on_cuda = order, order["device"] != "cpu"
+        modules.set_tf32(order["tf32"])
         self.map_shared(order)
         self.cls = modules.load_class(Path(order["path"]), order["class_name"])
         self.init = build_tree(order["init"], self.init_tensors(order))
@@ -141,24 +136,21 @@ class Worker:
         return {"weights": self.weights}
 
     def init_tensors(self, order: dict[str, Any]) -> list[torch.Tensor]:
-        return [self.leaf(spec, 0).clone() for spec in order["init_leaves"]]
+        return [self.region.view(spec, 0).clone() for spec in order["init_leaves"]]
 
     def map_shared(self, order: dict[str, Any]) -> None:
         self.go = protocol.map_memory(self.fds["go"], protocol.GO_BYTES, writable=False)
         memory = protocol.map_memory(self.fds["table"], order["table_bytes"], writable=True, populate=True)
         self.done = ctypes.addressof(memory)
         self.table = Table(memoryview(memory).cast("B"), order["max_calls"], order["max_leaves"])
-        self.region = protocol.map_memory(self.fds["region"], order["region_bytes"], writable=True, populate=True)
-
-    def leaf(self, spec: dict[str, Any], base: int) -> torch.Tensor:
-        return view(self.region, base + spec["offset"], spec["dtype"], spec["shape"], spec["stride"])
+        self.region = Shared(order["region"], self.fds["region"])
 
     def do_weights(self, order: dict[str, Any]) -> dict[str, Any]:
         self.held = []
         if self.weights == "by_seed":
             self.module = self.call = modules.construct(self.cls, self.init, self.plan | order)
         elif self.names:
-            values = {self.names[spec["name"]]: self.leaf(spec, 0).clone() for spec in self.plan["state"]}
+            values = {self.names[spec["name"]]: self.region.view(spec, 0).clone() for spec in self.plan["state"]}
             modules.load_weights(self.module, values)
         return {}
 
@@ -168,12 +160,13 @@ class Worker:
         gc.collect(0)
         gc.disable()
         bases, specs, tree = self.plan["slots"], self.plan["leaves"], self.plan["arguments"]
-        arguments = [build_tree(tree, [self.leaf(spec, base) for spec in specs]) for base in bases]
+        arguments = [build_tree(tree, [self.region.view(spec, base) for spec in specs]) for base in bases]
         address = ctypes.addressof(self.go)
         seen = protocol.load_word(address)
         protocol.send(self.channel, {"say": "ready", "nonce": order["nonce"]})
         while protocol.load_word(address) == seen:
-            protocol.wait_word(address, seen, None)
+            if not order["spin"]:
+                protocol.wait_word(address, seen, None)
         sequence, count = protocol.load_word(address), protocol.load_word(address + 4)
         slots = list((ctypes.c_uint32 * count).from_address(address + protocol.GO_ORDER_OFFSET))
         self.block([arguments[slot] for slot in slots], order["clone"])
@@ -191,6 +184,8 @@ class Worker:
                 publish(i, structure, leaves)
                 held.append(leaves)
         self.publish_state()
+        if self.on_cuda:  # of this stream: work left on another is work that the caller of forward would not wait for
+            torch.cuda.current_stream().synchronize()
 
     def publish_state(self) -> None:
         own = modules.tensors_of(self.module) if self.names else {}
@@ -198,16 +193,52 @@ class Worker:
             at = self.table.state_offset + i * protocol.LEAF_BYTES
             self.table.write_leaf(at, own.get(self.names.get(spec["name"], "")))
 
+    def do_segments(self, order: dict[str, Any]) -> dict[str, Any]:
+        """The caching allocator's segments, and the allocations that hold the addresses asked for."""
+        bases = {segment["address"] for segment in torch.cuda.memory_snapshot()}
+        for address in order["addresses"]:
+            with contextlib.suppress(OSError):
+                bases.add(driver.allocation_of(address)[0])
+        held = []
+        for base in sorted(bases - {self.region.address}):
+            with contextlib.suppress(OSError):  # not every kind of memory can be exported
+                held.append([base, driver.export(base)])
+        return {"segments": {"held": held, "region": self.region.address}}
+
+    def do_rest(self, order: dict[str, Any]) -> dict[str, Any]:
+        self.held = []
+        if self.on_cuda:
+            torch.cuda.empty_cache()
+        return {}
+
     def do_trace(self, order: dict[str, Any]) -> dict[str, Any]:
         """Seconds of one call by kind of operator, as this process's own profiler tells them."""
         self.held = []
-        leaves = [self.leaf(spec, self.plan["slots"][0]) for spec in self.plan["leaves"]]
+        leaves = [self.region.view(spec, self.plan["slots"][0]) for spec in self.plan["leaves"]]
         arguments = build_tree(self.plan["arguments"], leaves)
+        if self.on_cuda:
+            return {"operators_us": self.kernels_us(arguments)}
         autograd = torch.autograd.profiler  # without kineto, whose start takes 2 s
         for _ in range(2):  # the profiler's own first steps are in the first
             with torch.no_grad(), autograd.profile(use_kineto=False) as trace, autograd.record_function("kbench_call"):
                 self.call(*arguments)
         return {"operators_us": {e.key: float(e.self_cpu_time_total) for e in trace.key_averages()}}
+
+    def kernels_us(self, arguments: Any) -> dict[str, float]:
+        """Device time of one call by kernel, and whether code that torch.compile made was entered."""
+        activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+        with torch.no_grad():
+            self.call(*arguments)
+            torch.cuda.synchronize()
+            with torch.profiler.profile(activities=activities) as trace:
+                self.call(*arguments)
+                torch.cuda.synchronize()
+        spent: dict[str, float] = {}
+        for event in trace.events():
+            on_device = event.device_type == torch.autograd.DeviceType.CUDA
+            name = f"kernel:{event.name[:200]}" if on_device else event.name[:200]
+            spent[name] = spent.get(name, 0.0) + (event.time_range.elapsed_us() if on_device else 0.0)
+        return dict(sorted(spent.items(), key=lambda item: -item[1])[:2000])
 
 
 def main(fds: list[int]) -> None:

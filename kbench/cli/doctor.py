@@ -17,17 +17,16 @@ MENDS = {
 
 
 @click.command(name="doctor")
-@click.option("--device", default="cpu", show_default=True)
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, or cuda:N")
 @click.option(
     "--calibrate", "do_calibrate", is_flag=True, help="run A/A judgings (some minutes) so that intervals can be shown"
 )
 @click.option("--json", "as_json", is_flag=True)
 def command(device: str, do_calibrate: bool, as_json: bool) -> int:
     """Device, toolchain, sandbox level, keys (names only), calibration."""
-    from kbench.errors import ConfigError
+    from kbench.cli.options import device_from
 
-    if device != "cpu":
-        raise ConfigError(f"--device {device}: only the CPU device is built in this version; use --device cpu")
+    device = device_from(device)
     if do_calibrate:
         from kbench.calibrate import calibrate
         from kbench.evaluate import Settings

@@ -15,6 +15,7 @@ from kbench.types import Precision
 
 F = TypeVar("F", bound=Callable[..., Any])
 BASELINES = ("eager", "compile")
+FULL_BYTES = 75 << 30  # of device memory: the full shapes are made for an 80 GB GPU
 
 
 def judging_options(function: F) -> F:
@@ -26,8 +27,9 @@ def judging_options(function: F) -> F:
 
 _OPTIONS = (
     click.option("--suite", type=click.Path(path_type=Path), help="a KernelBench checkout in place of kbench's own problems"),
-    click.option("--device", default="auto", show_default=True, help="auto or cpu"),
-    click.option("--shapes", default="auto", show_default=True, help="auto, full, medium, small or odd; auto is small on a CPU"),
+    click.option("--device", default="auto", show_default=True, help="auto, cpu, or cuda:N; auto is the first GPU, else the CPU"),
+    click.option("--shapes", default="auto", show_default=True, 
+                 help="auto, full, medium, small or odd; auto is full on a GPU of 80 GB, medium on a smaller one, small on a CPU"),
     click.option("--precision", type=click.Choice([p.value for p in Precision]), default="fp32", show_default=True),
     click.option("--protocol", type=click.Choice(list(PROTOCOLS)), default="strict", show_default=True),
     click.option("--quick", is_flag=True, help="short for --protocol quick: one pair of workers, no interval"),
@@ -41,18 +43,40 @@ _OPTIONS = (
 
 def settings_from(flags: dict[str, Any]) -> Settings:
     """Settings from the flags of `judging_options`. ConfigError says which one cannot be had here."""
-    if flags["device"] not in ("auto", "cpu"):
-        raise ConfigError(f"--device {flags['device']}: only the CPU device is built in this version; use --device cpu")
+    device = device_from(flags["device"])
     baselines = tuple(part.strip() for part in flags["baseline"].split(",") if part.strip())
     unknown = [name for name in baselines if name not in BASELINES]
     if unknown or not baselines:
         raise ConfigError(f"--baseline {flags['baseline']!r}: give eager, compile, or eager,compile")
-    shapes = "small" if flags["shapes"] == "auto" else flags["shapes"]
+    shapes = best_shapes(device) if flags["shapes"] == "auto" else flags["shapes"]
+    if device == "cpu" and flags["precision"] == "tf32":
+        raise ConfigError("--precision tf32: a CPU has no TF32; use fp32, or a GPU")
     protocol = "quick" if flags["quick"] else flags["protocol"]
     return Settings(
-        "cpu", shapes, Precision(flags["precision"]), protocol, flags["policy"], baselines, flags["timeout"],
+        device, shapes, Precision(flags["precision"]), protocol, flags["policy"], baselines, flags["timeout"],
         flags["require_sandbox"],
     )  # fmt: skip
+
+
+def device_from(name: str) -> str:
+    """ "cpu" or "cuda:N", looked for. ConfigError where it is not there."""
+    from kbench import environment
+
+    if name == "auto":
+        return environment.best_device()
+    if name != "cpu":
+        environment.gpu_facts(name)
+        return name if ":" in name else f"{name}:0"
+    return name
+
+
+def best_shapes(device: str) -> str:
+    from kbench import environment
+
+    if device == "cpu":
+        return "small"
+    total = environment.gpu_facts(device)["memory_bytes"]
+    return "full" if isinstance(total, int) and total >= FULL_BYTES else "medium"
 
 
 def run_options(problem: bool = True) -> Callable[[F], F]:

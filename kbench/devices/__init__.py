@@ -1,1 +1,78 @@
-"""Devices: memory that the lane owns and a worker sees, a worker's memory that the lane reads, caches, facts."""
+"""What the referee needs of a device: memory that it owns and shares, its own hands, a cold cache, and whether work is left.
+
+A device is "cpu", or "cuda:N". The same referee judges on either; add one by writing a module with a class like these two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+
+
+class Area(Protocol):
+    """Memory of the lane's that worker processes map. `fd` is passed to them when they start, the ticket when they map it."""
+
+    name: str
+    fd: int
+    size_bytes: int
+    flat: torch.Tensor  # all of it as uint8, once allocated
+
+    def allocate(self, size_bytes: int) -> None: ...
+    def ticket(self) -> dict[str, Any]: ...
+    def close(self) -> None: ...
+
+
+class Hands(Protocol):
+    """The lane's own access to the memory of one frozen worker, at the addresses that the worker knows it by."""
+
+    told: bool  # whether the worker must tell where its memory lies
+
+    def holds(self, spans: Sequence[tuple[int, int]]) -> bool: ...  # whether every (address, bytes) can be read now
+    def read(self, address: int, size_bytes: int) -> torch.Tensor | None: ...  # a private flat uint8 copy
+    def write(self, address: int, data: torch.Tensor) -> bool: ...
+    def in_inputs(self, spans: Sequence[tuple[int, int]]) -> list[bool]: ...  # whether any of it is the worker's input
+    def learn(self, segments: Any) -> bool: ...  # where the worker says its memory lies, checked; whether it is news
+    def close(self) -> None: ...
+
+
+class Device(Protocol):
+    """One device, opened by the lane."""
+
+    name: str
+    spins: bool  # go and done are waited for by spinning, not asleep
+    block_us: float  # how long the largest block is to last
+    decoy_bytes: int  # of outputs overwritten after a block, at most
+    least_calls: int  # the largest K is at least this, whatever the memory
+
+    def area(self, name: str) -> Area: ...
+    def hands(self, pid: int, region: Area) -> Hands: ...
+    def settle(self) -> None: ...  # returns when everything that the lane asked of the device is done
+    def flush(self) -> None: ...  # every block starts cold
+    def busy(self) -> bool: ...  # whether work of another process is still running, while all of them stand frozen
+    def wait_idle(self) -> None: ...  # returns when nothing runs any more, or after a while
+    def slot_bytes(self) -> int: ...  # for the inputs and outputs of a block's calls
+    def conditions(self) -> dict[str, float]: ...  # clocks, temperature and what throttles, where the device tells
+
+
+def copy(target: Area, source: Area, offset: int, count: int) -> None:
+    """The same bytes of both areas."""
+    target.flat[offset : offset + count].copy_(source.flat[offset : offset + count])
+
+
+def same(first: Area, second: Area, offset: int, count: int) -> bool:
+    """Whether those bytes are the same in both areas. Offset on 8 bytes."""
+    words = offset + count // 8 * 8
+    whole = torch.equal(first.flat[offset:words].view(torch.int64), second.flat[offset:words].view(torch.int64))
+    return bool(whole and torch.equal(first.flat[words : offset + count], second.flat[words : offset + count]))
+
+
+def open_device(name: str) -> Device:
+    if name == "cpu":
+        from kbench.devices.cpu import Cpu
+
+        return Cpu()
+    from kbench.devices.cuda import Cuda
+
+    return Cuda(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,19 @@ import torch
 
 from kbench import environment
 from kbench.candidate import protocol
+from kbench.devices import Area
 
-NAME = "cpu"
 FLUSH_FACTOR = 2  # times the last-level cache
 MAX_FLUSH_BYTES = 512 << 20
 _ADD_SEALS = 1033
 _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_FUTURE_WRITE = 1, 2, 4, 16
 _CHUNK_BYTES = 1 << 30
+SLOT_MEMORY_SHARE = 1 / 32  # of what is available: staging, three sides' slots and their outputs hold as much each
+MAX_SLOT_BYTES = 512 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
 for _name in ("process_vm_readv", "process_vm_writev"):
     getattr(_libc, _name).restype = ctypes.c_ssize_t
-_libc.memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
 
 
 class _Iovec(ctypes.Structure):
@@ -38,6 +40,7 @@ class Region:
     """
 
     def __init__(self, name: str, size_bytes: int | None = None, *, readable_only: bool = False) -> None:
+        self.name = name
         self.fd = os.memfd_create(f"kbench-{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         self.seals = _SEAL_SHRINK | _SEAL_GROW | _SEAL_SEAL | (_SEAL_FUTURE_WRITE if readable_only else 0)
         self.memory: Any = None
@@ -49,6 +52,7 @@ class Region:
         os.ftruncate(self.fd, self.size_bytes)
         self.memory = protocol.map_memory(self.fd, self.size_bytes, writable=True)
         self.address = ctypes.addressof(self.memory)
+        self.flat = torch.frombuffer(self.memory, dtype=torch.uint8)
         fcntl.fcntl(self.fd, _ADD_SEALS, self.seals)
 
     def close(self) -> None:
@@ -59,29 +63,43 @@ class Region:
     def bytes(self, offset: int, count: int) -> bytes:
         return ctypes.string_at(self.address + offset, count)
 
-    def tensor(self, offset: int, count: int, dtype: torch.dtype) -> torch.Tensor:
-        """A flat view of `count` elements; valid while the region is open."""
-        if count == 0:
-            return torch.empty(0, dtype=dtype)
-        return torch.frombuffer(self.memory, dtype=dtype, count=count, offset=offset)
+    def ticket(self) -> dict[str, Any]:
+        return {"bytes": self.size_bytes, "handle": ""}
 
 
-def copy(target: Region, source: Region, offset: int, count: int) -> None:
-    ctypes.memmove(target.address + offset, source.address + offset, count)
+class ProcessHands:
+    """Reads and writes another process's memory at its own addresses; the kernel says what can be reached."""
 
+    told = False
 
-def same_bytes(first: Region, second: Region, offset: int, count: int) -> bool:
-    return bool(_libc.memcmp(first.address + offset, second.address + offset, count) == 0)
+    def __init__(self, pid: int, region_name: str) -> None:
+        self.pid, self.mark = pid, f"/memfd:kbench-{region_name} "
 
+    def holds(self, spans: Sequence[tuple[int, int]]) -> bool:
+        return True
 
-def read_process(pid: int, address: int, target: torch.Tensor) -> bool:
-    """Fills target (uint8, contiguous) from the process's memory at address; False where any of it cannot be read."""
-    return _transfer(_libc.process_vm_readv, pid, address, target)
+    def read(self, address: int, size_bytes: int) -> torch.Tensor | None:
+        target = torch.empty(size_bytes, dtype=torch.uint8)
+        found = not size_bytes or _transfer(_libc.process_vm_readv, self.pid, address, target)
+        return target if found else None
 
+    def write(self, address: int, data: torch.Tensor) -> bool:
+        return _transfer(_libc.process_vm_writev, self.pid, address, data)
 
-def write_process(pid: int, address: int, source: torch.Tensor) -> bool:
-    """Writes source (uint8, contiguous) into the process's memory at address; False where any of it cannot be."""
-    return _transfer(_libc.process_vm_writev, pid, address, source)
+    def in_inputs(self, spans: Sequence[tuple[int, int]]) -> list[bool]:
+        """The kernel's own map of the process says where the input region is."""
+        found = []
+        for line in Path(f"/proc/{self.pid}/maps").read_text().splitlines():
+            if self.mark in line:
+                begin, end = (int(part, 16) for part in line.split(" ", 1)[0].split("-"))
+                found.append((begin, end))
+        return [any(begin < at + size and at < end for begin, end in found) for at, size in spans]
+
+    def learn(self, segments: Any) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
 
 
 def _transfer(call: Any, pid: int, address: int, local: torch.Tensor) -> bool:
@@ -97,17 +115,43 @@ def _transfer(call: Any, pid: int, address: int, local: torch.Tensor) -> bool:
     return True
 
 
-class Flush:
-    """Writes through a buffer of FLUSH_FACTOR times the last-level cache, so that every block starts cold."""
+class Cpu:
+    """The Device of this machine's processor."""
+
+    name, spins, least_calls = "cpu", False, 4
+    block_us = 100_000.0
+    decoy_bytes = 32 << 20
 
     def __init__(self) -> None:
         size_bytes = min(FLUSH_FACTOR * last_level_cache_bytes(), MAX_FLUSH_BYTES)
         self.buffer = torch.zeros(size_bytes, dtype=torch.uint8)
         self.value = 0
 
-    def __call__(self) -> None:
+    def area(self, name: str) -> Region:
+        return Region(name)
+
+    def hands(self, pid: int, region: Area) -> ProcessHands:
+        return ProcessHands(pid, region.name)
+
+    def settle(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        """Writes through a buffer of FLUSH_FACTOR times the last-level cache."""
         self.value = (self.value + 1) % 256
         self.buffer.fill_(self.value)
+
+    def busy(self) -> bool:
+        return False  # what stands frozen runs nothing
+
+    def wait_idle(self) -> None:
+        pass
+
+    def slot_bytes(self) -> int:
+        return min(MAX_SLOT_BYTES, int(environment.available_bytes() * SLOT_MEMORY_SHARE))
+
+    def conditions(self) -> dict[str, float]:
+        return {}
 
 
 def last_level_cache_bytes() -> int:
@@ -121,7 +165,7 @@ def last_level_cache_bytes() -> int:
 
 def facts() -> dict[str, object]:
     return {
-        "device": NAME,
+        "device": "cpu",
         "model": environment.cpu_model(),
         "cores": len(os.sched_getaffinity(0)),
         "cache_bytes": last_level_cache_bytes(),

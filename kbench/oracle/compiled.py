@@ -1,10 +1,13 @@
-"""Importing this compiles a trivial module, which loads all that torch.compile loads on first use (3 s) before a fork.
+"""Importing this loads what torch.compile loads on first use (3 s on a CPU), before a fork.
 
-One element: no parallel region may run here, since OpenMP does not survive a fork.
+On a CPU by compiling a trivial module, one element of it: no parallel region may run here, since OpenMP does not survive a
+fork. Nor does CUDA, so with a GPU the modules are only imported.
 """
 
 import torch
+import torch._inductor.compile_fx
 
-with torch.no_grad():
-    torch.compile(torch.nn.ReLU())(torch.ones(1))
-torch._dynamo.reset()
+if not torch.cuda.is_available():
+    with torch.no_grad():
+        torch.compile(torch.nn.ReLU())(torch.ones(1))
+    torch._dynamo.reset()

@@ -20,8 +20,9 @@ from typing import Any
 
 import torch
 
-from kbench.candidate import protocol
-from kbench.candidate.worker import build_tree, flatten, view
+from kbench.candidate import modules, protocol
+from kbench.candidate.memory import Shared
+from kbench.candidate.worker import build_tree, flatten
 from kbench.oracle import draws, ties
 
 REPEAT_TOLERANCE = 1e-3  # of rms(y): two runs of one call that differ by more are a stochastic forward
@@ -73,18 +74,19 @@ def alike(first: torch.Tensor, second: torch.Tensor) -> bool:
 class Oracle:
     def __init__(self, staging: int, expected: int) -> None:
         self.fds = {"staging": staging, "expected": expected}
-        self.areas: dict[str, Any] = {}
+        self.areas: dict[str, Shared] = {}
         self.has_fp64 = True
         self.selections: dict[tuple[int, int], tuple[ties.Selection, float]] = {}
 
     def map(self, request: dict[str, Any]) -> dict[str, Any]:
-        for name, size in request["sizes"].items():
-            self.areas[name] = protocol.map_memory(self.fds[name], size, writable=True)
+        for name, ticket in request["tickets"].items():
+            self.areas[name] = Shared(ticket, self.fds[name])
         self.plan = request
         return {}
 
     def describe(self, request: dict[str, Any]) -> dict[str, Any]:
         self.settings = request
+        modules.set_tf32(request["tf32"])
         module = load_problem(request["path"])
         self.model_class, shape = module.Model, request["shape"]
         self.dtype = getattr(torch, request["precision"])
@@ -128,11 +130,17 @@ class Oracle:
         elapsed = []
         with torch.no_grad():
             for _ in range(3):
+                self.settle()
                 started = time.perf_counter()
                 self.model(*arguments)
+                self.settle()
                 elapsed.append(time.perf_counter() - started)
         self.restore()
         return min(elapsed) * 1e6
+
+    def settle(self) -> None:
+        if self.settings["device"] != "cpu":
+            torch.cuda.synchronize()
 
     def output_spec(self, leaf: Any, pointers: set[int]) -> dict[str, Any]:
         if not isinstance(leaf, torch.Tensor):
@@ -202,7 +210,7 @@ class Oracle:
         return {}
 
     def area(self, name: str, spec: dict[str, Any], base: int) -> torch.Tensor:
-        return view(self.areas[name], base + spec["offset"], spec["dtype"], spec["shape"], spec["stride"])
+        return self.areas[name].view(spec, base)
 
     def fill(self, request: dict[str, Any]) -> dict[str, Any]:
         for item in request["slots"]:
@@ -280,6 +288,7 @@ def main(fds: list[int]) -> None:
     while (request := protocol.receive(channel)) is not None:
         try:
             answer = getattr(oracle, request["do"])(request)
+            oracle.settle()
         except Exception as error:
             text = "".join(traceback.format_exception(error))[-20_000:]
             answer = {"failed": f"{type(error).__name__}: {error}"[:2000], "text": text}

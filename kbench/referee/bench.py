@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from kbench import environment, sandbox
-from kbench.devices import cpu
+from kbench.devices import Area, Device
 from kbench.errors import ProblemError, RefereeError
 from kbench.referee import clock
 from kbench.referee.case import TORCH_DTYPE, ProblemCase
@@ -21,14 +21,16 @@ from kbench.referee.layout import Layout, lay_out
 from kbench.referee.oracle import Oracle
 from kbench.referee.wire import Tamper, TimedOut, WorkerFailed, WorkerGone
 from kbench.referee.worker import SubServer, Worker
-from kbench.types import FailedCall
+from kbench.types import FailedCall, Precision
 
-SLOT_MEMORY_SHARE = 1 / 32  # of what is available: staging, three sides' slots and their outputs hold as much each
-MAX_SLOT_MEMORY = 512 << 20
 WORKER_MEMORY_SHARE = 0.5
 DECOY_SLOTS = 2
 COMPILE_LIMIT_S = 300.0
 REFERENCE_FILE = "problem.py"
+
+
+def region_side(side: str) -> str:
+    return "candidate" if side == "candidate" else "reference"
 
 
 def new_seed() -> int:
@@ -38,8 +40,10 @@ def new_seed() -> int:
 class Bench:
     """Raises ProblemError where the problem cannot be judged, RefereeError where the machinery failed."""
 
-    def __init__(self, problem: ProblemCase, box: sandbox.Sandbox, scratch: Path) -> None:
-        self.problem, self.box, self.scratch = problem, box, scratch
+    def __init__(self, problem: ProblemCase, box: sandbox.Sandbox, scratch: Path, device: Device) -> None:
+        self.problem, self.box, self.scratch, self.device = problem, box, scratch, device
+        # A region a side: what the references are given must not lie before a candidate ahead of its own block.
+        self.regions: dict[str, Area] = {}
         self.references: dict[tuple[str, int], Worker] = {}
         self.failures: dict[str, str] = {}
         self.memory_bytes = int(environment.available_bytes() * WORKER_MEMORY_SHARE)
@@ -51,7 +55,7 @@ class Bench:
         self.box.wait_ready()
         if compiled:
             self.compile_box = SubServer(self.box, ["kbench.oracle.compiled"], self.scratch)
-        self.oracle = Oracle(self.box, self.scratch)
+        self.oracle = Oracle(self.box, self.scratch, self.device)
         path = f"{self.box.problem_path}/{REFERENCE_FILE}"
         self.description = self.oracle.describe(self.problem, path, new_seed())
         if self.description["stochastic"]:
@@ -63,16 +67,26 @@ class Bench:
             self.description |= self.oracle.ask(do="time")
         small = lay_out(self.description, 1)
         call_bytes = small.slot_bytes + sum(leaf.size_bytes for leaf in small.outputs)
-        memory = min(MAX_SLOT_MEMORY, int(environment.available_bytes() * SLOT_MEMORY_SHARE))
-        self.calls = clock.plan_calls(self.description["call_us"], call_bytes, memory)
+        self.calls = clock.plan_calls(
+            self.description["call_us"],
+            call_bytes,
+            self.device.slot_bytes(),
+            self.device.block_us,
+            self.device.least_calls,
+        )
         self.layout: Layout = lay_out(self.description, self.calls[-1] + DECOY_SLOTS)
         self.oracle.map(self.layout, self.description["arguments"])
+        for side in ("candidate", "reference"):
+            self.regions[side] = self.device.area(f"region-{side}")
+            self.regions[side].allocate(self.layout.region_bytes)
 
     @property
     def stateful(self) -> bool:
         return bool(self.description["mutated"])
 
-    def load_order(self, box: sandbox.Sandbox, file: str, class_name: str, compile_mode: str | None) -> dict[str, Any]:
+    def load_order(
+        self, side: str, box: sandbox.Sandbox, file: str, class_name: str, compile_mode: str | None
+    ) -> dict[str, Any]:
         layout, description = self.layout, self.description
         return {
             "path": f"{box.build_path}/{file}", "class_name": class_name, "compile": compile_mode,
@@ -80,8 +94,9 @@ class Bench:
             "state": [leaf.plain() for leaf in layout.state], "leaves": [leaf.plain() for leaf in layout.leaves],
             "arguments": description["arguments"], "slots": list(layout.slots), "mode": self.mode,
             "precision": TORCH_DTYPE[self.problem.precision], "device": self.problem.device,
+            "tf32": self.problem.precision is Precision.TF32,
             "construct_seed": new_seed(), "max_calls": len(layout.slots), "max_leaves": layout.max_leaves,
-            "table_bytes": layout.table_bytes, "region_bytes": layout.region_bytes,
+            "table_bytes": layout.table_bytes, "region": self.regions[region_side(side)].ticket(),
         }  # fmt: skip
 
     @property
@@ -93,7 +108,8 @@ class Bench:
 
     def new_worker(self, box: sandbox.Sandbox | SubServer, side: str) -> Worker:
         name = f"{side}-{os.urandom(4).hex()}"
-        return Worker(box, self.layout, self.scratch, name, self.memory_bytes)
+        region = self.regions[region_side(side)]
+        return Worker(box, self.layout, self.device, region, self.scratch, name, self.memory_bytes)
 
     def reference(self, side: str, pair: int) -> Worker | None:
         """The reference worker of that side and pair, made on first use; None where the reference fails on that side."""
@@ -101,7 +117,7 @@ class Bench:
             return None
         if (side, pair) not in self.references:
             worker = self.new_worker(self.server(side), side)
-            order = self.load_order(self.box, REFERENCE_FILE, "Model", "" if side == "compile" else None)
+            order = self.load_order(side, self.box, REFERENCE_FILE, "Model", "" if side == "compile" else None)
             try:
                 worker.load(order, COMPILE_LIMIT_S)
             except (Tamper, WorkerGone, WorkerFailed, TimedOut) as error:
@@ -140,9 +156,11 @@ class Bench:
         if self.compile_box is not None:
             self.compile_box.close()
         self.box.close()
+        for region in self.regions.values():
+            region.close()
 
     @property
-    def staging(self) -> cpu.Region:
+    def staging(self) -> Area:
         assert self.oracle is not None
         return self.oracle.staging
 

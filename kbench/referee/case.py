@@ -64,4 +64,9 @@ class Case:
     calibration: Calibration = field(default_factory=Calibration)
 
 
-TORCH_DTYPE = {Precision.FP32: "float32", Precision.BF16: "bfloat16", Precision.FP16: "float16"}
+TORCH_DTYPE = {
+    Precision.FP32: "float32",
+    Precision.TF32: "float32",
+    Precision.BF16: "bfloat16",
+    Precision.FP16: "float16",
+}

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import torch
 
-from kbench.devices import cpu
+from kbench import devices
 from kbench.referee import compare, outputs
 from kbench.referee.bench import Bench
 from kbench.referee.layout import CHECKED_AT_ONCE, Answer
@@ -19,7 +19,6 @@ from kbench.types import FailedCall, Gate, Mismatch, Status
 
 SETTLE_S = 1.0  # how long an unfinished output is given to become right, to tell "late" from "wrong"
 STATE_CHECK_CALLS = 8  # a changing state is followed through blocks of at most so many calls
-DECOY_BYTES = 32 << 20  # overwritten after a block, at most
 EPS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7, "float64": 2.0**-52, "complex64": 2.0**-23}
 _random = random.SystemRandom()
 
@@ -40,7 +39,7 @@ class Checks:
         self.blocks += 1
         self.inputs(worker, block, rows)
         chosen = self.choose(block, recipes)
-        taken = {call: [outputs.take(worker.pid, item) for item in rows[call]] for call in chosen}
+        taken = {call: [outputs.take(worker.hands, item) for item in rows[call]] for call in chosen}
         states = self.read_state(worker, block)
         self.leave_decoys(worker, rows, taken)
         follow = self.bench.stateful and len(rows) <= STATE_CHECK_CALLS
@@ -68,9 +67,9 @@ class Checks:
     def inputs(self, worker: Worker, block: Block, rows: list[list[Published]]) -> None:
         layout = self.bench.layout
         for slot in set(block.slots):
-            if not cpu.same_bytes(worker.region, self.bench.staging, layout.slots[slot], layout.slot_bytes):
+            if not devices.same(worker.region, self.bench.staging, layout.slots[slot], layout.slot_bytes):
                 raise Wrong(Status.INCORRECT, "inputs", "the candidate changed its inputs")
-        inside = outputs.overlaps_inputs(rows, worker.pid, f"region-{worker.name}")
+        inside = outputs.overlaps_inputs(rows, worker.hands)
         if inside is not None:
             raise Wrong(
                 Status.INCORRECT,
@@ -117,7 +116,7 @@ class Checks:
             return
         bad, first = self.bench.wrong_places(index, mine, compare.K_EAGER)
         if bad:
-            mask = torch.zeros(mine.numel(), dtype=torch.bool)
+            mask = torch.zeros(mine.numel(), dtype=torch.bool, device=mine.device)
             mask[first] = True
             told = f"{bad} of {mine.numel()} indices name a place whose value is not the right one, or one place twice"
             self.wrong(name, mask.reshape(mine.shape), mine, exact, "values", told)
@@ -130,22 +129,29 @@ class Checks:
 
     def late_or_wrong(self, worker: Worker, item: Published, wrong: Wrong) -> Wrong:
         """Was the answer wrong, or unfinished? Let the worker go with no order; a kernel that is done writes no more."""
-        before = outputs.take(worker.pid, item)
+        before = outputs.take(worker.hands, item)
         worker.thaw()
         time.sleep(SETTLE_S)
         worker.freeze()
-        after = outputs.take(worker.pid, item)
-        if item.number is not None or _raw(before) == _raw(after):
+        after = outputs.take(worker.hands, item)
+        if item.number is not None or torch.equal(_raw(before), _raw(after)):
             return wrong
         evidence = f"the output of call {item.call} was still being written after done was flipped"
         return Wrong(Status.TIMING_INVALID, "finished", f"{evidence} ({wrong.evidence})")
+
+    def forget_failure(self) -> None:
+        self.mismatch = self.failed_call = None
 
     def read_state(self, worker: Worker, block: Block) -> dict[int, torch.Tensor]:
         """Copies of the candidate's own state tensors, by position in the reference's state."""
         if worker.weights not in ("by_name", "by_order"):
             return {}
         found = outputs.states(self.bench.layout, block.table)
-        return {i: outputs.take(worker.pid, item) for i, item in enumerate(found) if item is not None}
+        return {
+            i: outputs.take(worker.hands, item)
+            for i, item in enumerate(found)
+            if item is not None and worker.hands.holds([(item.address, item.leaf.size_bytes)])
+        }
 
     def state(self, taken: dict[int, torch.Tensor], follow: bool) -> None:
         """What the reference's forward changes must have changed alike; nothing else may have changed at all."""
@@ -164,8 +170,8 @@ class Checks:
                 answer = layout.state_answers[i]
                 self.value(name, taken[i], answer)
             elif i in taken:
-                loaded = self.bench.staging.bytes(wanted.offset, wanted.size_bytes)
-                if taken[i].dtype == getattr(torch, wanted.dtype) and bytes(_raw(taken[i])) != loaded:
+                loaded = self.bench.staging.flat[wanted.offset : wanted.offset + wanted.size_bytes]
+                if taken[i].dtype == getattr(torch, wanted.dtype) and not torch.equal(_raw(taken[i]), loaded):
                     raise Wrong(
                         Status.INCORRECT, "state", f"the candidate changed {name}, which the reference leaves alone"
                     )
@@ -178,18 +184,18 @@ class Checks:
         for row in _random.sample(rows, len(rows)):
             others = [call for call in donors if call != row[0].call] or donors
             for item, other in zip(row, taken[_random.choice(others)], strict=True):
-                spent += item.leaf.size_bytes
-                if spent > DECOY_BYTES:
+                if spent and spent + item.leaf.size_bytes > self.bench.device.decoy_bytes:
                     return
+                spent += item.leaf.size_bytes
                 self.decoys += 1
                 outputs.leave_decoy(
-                    worker.pid, item, other if len(donors) > 1 else other.flip(0) if other.ndim else other
+                    worker.hands, item, other if len(donors) > 1 else other.flip(0) if other.ndim else other
                 )
 
     def disturb(self, worker: Worker, rows: list[list[Published]]) -> None:
         """The same for a reference worker, so that its memory has the candidate's history."""
         chosen = _random.sample(range(len(rows)), min(self.checks_a_block, len(rows)))
-        taken = {call: [outputs.take(worker.pid, item) for item in rows[call]] for call in chosen}
+        taken = {call: [outputs.take(worker.hands, item) for item in rows[call]] for call in chosen}
         decoys = self.decoys
         self.leave_decoys(worker, rows, taken)
         self.decoys = decoys
@@ -216,5 +222,5 @@ class Checks:
         )  # fmt: skip
 
 
-def _raw(tensor: torch.Tensor) -> memoryview:
-    return memoryview(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())
+def _raw(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().reshape(-1).view(torch.uint8)

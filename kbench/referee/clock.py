@@ -1,11 +1,11 @@
 """From blocks to the time of a call. The lane's wall clock is the only source; nothing here comes from a worker.
 
 A block of K calls takes overhead + K * t. The overhead is measured, not extrapolated: blocks of no call at all, run by a
-reference worker, which a candidate cannot touch. A side's time of a call is the fast decile of (elapsed - overhead) / K over
-its blocks, weighted by K: what disturbs a CPU only ever adds, and no candidate can make a block look faster than it ran. On a
-shared two-core machine the log-ratio of an A/A pair had a standard deviation of 0.08 so, of 0.16 with the median, and of 0.31
-with the slope over K. A candidate that sleeps in small blocks, to flatten a slope, gains nothing; one that does less in large
-blocks than in small ones breaks proportionality, and that is a verdict.
+reference worker, which a candidate cannot touch. A side's time of a call is the fast decile of (elapsed - overhead) / K
+over its blocks, weighted by K (the median on a GPU): what disturbs a CPU only ever adds, and no candidate can make a block
+look faster than it ran. On a shared two-core machine the log-ratio of an A/A pair had a standard deviation of 0.08 so, of
+0.16 with the median, and of 0.31 with the slope over K. A candidate that sleeps in small blocks, to flatten a slope, gains
+nothing; one that does less in large blocks than in small ones breaks proportionality, and that is a verdict.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from kbench.referee.case import Calibration
 from kbench.types import BlockSample, Speedup, Timing
 
 Figures = np.ndarray[Any, np.dtype[np.float64]]
-FAST_SHARE = 0.1
 SHRINKS = 1.5  # a call that takes so much longer in small blocks than in large ones, in every pair
-TARGET_BLOCK_US = 100_000.0
+FAST_SHARE = 0.1  # of a CPU's blocks; the median of a GPU's
 MIN_CALLS, MAX_CALLS = 4, 512
 LATENCY_BOUND_US = 10.0
 NOISY_SPREAD = 0.25  # between pairs, as a ratio; above it, and above 4 pooled sd, the timing is marked
@@ -37,11 +36,15 @@ def duration_class(latency_us: float) -> str:
     return names[sum(latency_us >= bound for bound in CLASSES_US)]
 
 
-def plan_calls(call_us: float, call_bytes: int, memory_bytes: int) -> list[int]:
-    """At least four K, ascending; the largest makes a block of TARGET_BLOCK_US where memory holds that many slots."""
-    most = math.ceil(TARGET_BLOCK_US / max(call_us, 1.0))
-    bounded = min(most, MAX_CALLS, max(MIN_CALLS, memory_bytes // max(call_bytes, 1)))
-    largest = max(MIN_CALLS, bounded)
+def plan_calls(call_us: float, call_bytes: int, memory_bytes: int, block_us: float, least: int) -> list[int]:
+    """Four K, ascending; the largest makes a block of block_us where memory holds that many slots.
+
+    1 .. `least` or so where not even MIN_CALLS fit.
+    """
+    most = math.ceil(block_us / max(call_us, 1.0))
+    largest = max(least, min(max(most, MIN_CALLS), MAX_CALLS, memory_bytes // max(call_bytes, 1)))
+    if largest < MIN_CALLS:
+        return list(range(1, largest + 1))
     return sorted({max(i + 1, round(largest * share)) for i, share in enumerate((0.25, 0.5, 0.75, 1.0))})
 
 
@@ -52,15 +55,15 @@ class SideFit:
     shrinkage: float  # time of a call in the two smallest K over that in the two largest; 1 is proportional
 
 
-def fit_side(samples: Sequence[BlockSample], overhead_us: float) -> SideFit:
-    """Time of a call of one side in one pair."""
+def fit_side(samples: Sequence[BlockSample], overhead_us: float, fast_share: float) -> SideFit:
+    """Time of a call of one side in one pair: the `fast_share` quantile over its blocks, weighted by K."""
     calls = np.array([s.k for s in samples], dtype=float)
     elapsed = np.array([s.elapsed_us for s in samples])
     each = np.maximum(elapsed - overhead_us, 0.01 * elapsed) / calls
     distinct = np.unique(calls)
     small, large = np.isin(calls, distinct[:2]), np.isin(calls, distinct[-2:])
     single = float((elapsed / calls)[calls == distinct[0]].min())
-    return SideFit(weighted_quantile(each, calls, FAST_SHARE), single, float(each[small].min() / each[large].min()))
+    return SideFit(weighted_quantile(each, calls, fast_share), single, float(each[small].min() / each[large].min()))
 
 
 def weighted_quantile(values: Figures, weights: Figures, share: float) -> float:
@@ -77,12 +80,13 @@ def overhead(samples: Sequence[BlockSample]) -> float:
 
 
 def assess(
-    samples: Sequence[BlockSample], baselines: Sequence[str], calibration: Calibration, interval: bool
-) -> Timing:
+    samples: Sequence[BlockSample], baselines: Sequence[str], calibration: Calibration, interval: bool,
+    device: str,
+) -> Timing:  # fmt: skip
     """Timing from raw blocks: per pair a time for each side, per baseline the geometric mean of the pairs' ratios."""
     pairs = sorted({s.pair for s in samples})
     sides = ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
-    fits = fit_all(samples, sides)
+    fits = fit_all(samples, sides, FAST_SHARE if device == "cpu" else 0.5)
     latency = {side: float(np.median([fits[side, p].latency_us for p in pairs])) for side in sides}
     flags = ["latency_bound"] if latency["candidate"] < LATENCY_BOUND_US else []
     speedups = []
@@ -102,13 +106,13 @@ def assess(
     )  # fmt: skip
 
 
-def fit_all(samples: Sequence[BlockSample], sides: Sequence[str]) -> dict[tuple[str, int], SideFit]:
+def fit_all(samples: Sequence[BlockSample], sides: Sequence[str], fast_share: float) -> dict[tuple[str, int], SideFit]:
     fits = {}
     for pair in sorted({s.pair for s in samples}):
         own = [s for s in samples if s.pair == pair]
         spent = overhead(own)
         for side in sides:
-            fits[side, pair] = fit_side([s for s in own if s.side == side and s.k], spent)
+            fits[side, pair] = fit_side([s for s in own if s.side == side and s.k], spent, fast_share)
     return fits
 
 
@@ -118,7 +122,7 @@ def shrinks(samples: Sequence[BlockSample], baselines: Sequence[str]) -> float |
     The least over the pairs, so that one disturbed block accuses nobody. None where it is below SHRINKS.
     """
     sides = ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
-    fits = fit_all(samples, sides)
+    fits = fit_all(samples, sides, fast_share=0.5)
     pairs = sorted({s.pair for s in samples})
     excess = [
         fits["candidate", p].shrinkage / max(1.0, *(fits[side, p].shrinkage for side in sides[1:]), 1.0) for p in pairs

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from kbench import sandbox
-from kbench.devices import cpu
+from kbench import devices, sandbox
 from kbench.errors import RefereeError
 from kbench.referee import clock, compare, outputs, provenance
 from kbench.referee.bench import Bench, new_seed
@@ -29,8 +28,19 @@ SETTLING = (
     3  # rounds; after them no block of a steady candidate meets a fresh page, which costs 5 us under a hypervisor
 )
 REFERENCE_LIMIT_S = 300.0
+MOST_AGAIN = 8  # rounds in a row that say nothing
+MOST_BUSY = 3  # of them with work left behind done by the candidate; noise does that once
 EXTRA_PAIRS = 2  # before an accusation that noise could have made
+BUSY, MOVED = "the device was still busy after done", "outputs lie in memory that was not mapped yet"
 _random = random.SystemRandom()
+
+
+class Again(Exception):
+    """A round that says nothing: it is played again on fresh inputs. Carries whose block it was, and why."""
+
+    def __init__(self, side: str, reason: str) -> None:
+        super().__init__(reason)
+        self.side, self.reason = side, reason
 
 
 class ReferenceFailed(Exception):
@@ -40,8 +50,8 @@ class ReferenceFailed(Exception):
 class Judging:
     """State of one judging. `run` is the line; everything else serves it."""
 
-    def __init__(self, bench: Bench, case: Case, box: sandbox.Sandbox, flush: Callable[[], None]) -> None:
-        self.bench, self.case, self.box, self.flush = bench, case, box, flush
+    def __init__(self, bench: Bench, case: Case, box: sandbox.Sandbox) -> None:
+        self.bench, self.case, self.box, self.device = bench, case, box, bench.device
         self.checks = Checks(bench, case.protocol.oracle_s)
         self.seconds: dict[str, float] = {}
         self.samples: list[BlockSample] = []
@@ -75,7 +85,8 @@ class Judging:
                 self.candidate.close()
         with self.stage("statistics"):
             timing = clock.assess(
-                self.samples, self.case.baselines, self.case.calibration, self.case.protocol.interval
+                self.samples, self.case.baselines, self.case.calibration, self.case.protocol.interval,
+                self.case.problem.device,
             )  # fmt: skip
         failed = (f"no {side} baseline: {reason[:200]}" for side, reason in self.bench.failures.items())
         return self.accept(replace(timing, flags=(*timing.flags, *failed)))
@@ -96,16 +107,9 @@ class Judging:
         self.new_weights()
         sides = self.start(pair)
         for turn, calls in enumerate(self.rounds(sides)):
-            self.fresh_inputs(calls, families=turn < SETTLING)
-            self.empty_block(sides, pair)
-            order = list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides))
-            for side in order:
-                try:
-                    self.play(side, sides[side], calls, pair, counted=turn >= SETTLING)
-                except ReferenceFailed as error:
-                    self.bench.fail(side, error)  # raises for eager; a torch.compile that fails leaves its column empty
-                    del sides[side]
-                    self.samples = [sample for sample in self.samples if sample.side != side]
+            samples = self.round(sides, turn, calls, pair)
+            if turn >= SETTLING:
+                self.samples += samples
             if turn == len(self.bench.calls) // 2 + SETTLING:
                 self.new_weights()
                 for worker in sides.values():
@@ -115,6 +119,36 @@ class Judging:
         assert self.candidate is not None
         self.candidate.close()
         self.candidate = None
+        for side, worker in sides.items():
+            if side != "candidate":
+                worker.rest(REFERENCE_LIMIT_S)
+
+    def round(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
+        """One block of every side on the same fresh inputs; played again where it says nothing."""
+        again: list[Again] = []
+        while True:
+            try:
+                return self.blocks(sides, turn, calls, pair)
+            except Again as error:
+                again.append(error)
+            busy = [error for error in again if error.side == "candidate" and error.reason == BUSY]
+            if len(busy) >= MOST_BUSY:
+                raise Wrong(Status.TIMING_INVALID, "finished", "work was still running after done was flipped")
+            if len(again) >= MOST_AGAIN:
+                told = f"{len(again)} rounds in a row said nothing: {again[-1].side}: {again[-1].reason}"
+                raise Tamper(told) if again[-1].side == "candidate" else RefereeError(told)
+
+    def blocks(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
+        self.fresh_inputs(calls, families=turn < SETTLING)
+        samples = self.empty_block(sides, pair)
+        for side in list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides)):
+            try:
+                samples.append(self.play(side, sides[side], calls, pair))
+            except ReferenceFailed as error:
+                self.bench.fail(side, error)  # raises for eager; a torch.compile that fails leaves its column empty
+                del sides[side]
+                self.samples = [sample for sample in self.samples if sample.side != side]
+        return [sample for sample in samples if sample.side in sides]
 
     def trace(self, sides: dict[str, Worker]) -> None:
         """One call under the worker's own profiler, candidate and eager: who did the work, as they tell it."""
@@ -133,7 +167,9 @@ class Judging:
         """The pair's workers, loaded and with weights: the candidate's anew, the references' kept for later candidates."""
         with self.stage("workers"):
             self.candidate = self.candidate_worker()
-            order = self.bench.load_order(self.box, self.case.file, self.case.class_name, self.case.compile_mode)
+            order = self.bench.load_order(
+                "candidate", self.box, self.case.file, self.case.class_name, self.case.compile_mode
+            )
             self.candidate.load(order, self.case.timeout_s)
             self.weights, self.freezer = self.candidate.weights, self.candidate.freezer.kind
             if self.weights == "by_seed":
@@ -182,7 +218,7 @@ class Judging:
     def is_slow(self) -> bool:
         """Whether blocks of the planned K would last for a long time: the second lone call tells, without its compiling."""
         last, eager = self.last_elapsed["candidate"], float(self.bench.description["call_us"])
-        return last > SLOW_FACTOR * eager and last * self.bench.calls[-1] > SLOW_FACTOR * clock.TARGET_BLOCK_US
+        return last > SLOW_FACTOR * eager and last * self.bench.calls[-1] > SLOW_FACTOR * self.device.block_us
 
     def fresh_inputs(self, calls: int, families: bool) -> None:
         """New values in `calls` random slots of staging; one is a near-duplicate of another. The rest keep stale ones."""
@@ -208,14 +244,15 @@ class Judging:
             _random.shuffle(self.order)
             bench.fill({slot: self.recipes[slot] for slot in self.order})
 
-    def empty_block(self, sides: dict[str, Worker], pair: int) -> None:
+    def empty_block(self, sides: dict[str, Worker], pair: int) -> list[BlockSample]:
         """A block of no call by a reference worker: what go, done and letting go cost by themselves."""
         side = next((side for side in sides if side != "candidate"), None)
-        if side is not None:
-            block = sides[side].block((), self.flush, REFERENCE_LIMIT_S)
-            self.samples.append(BlockSample(side, pair, 0, block.elapsed_us))
+        if side is None:
+            return []
+        block = sides[side].block((), self.device.flush, REFERENCE_LIMIT_S)
+        return [BlockSample(side, pair, 0, block.elapsed_us)]
 
-    def play(self, side: str, worker: Worker, calls: int, pair: int, counted: bool) -> None:
+    def play(self, side: str, worker: Worker, calls: int, pair: int) -> BlockSample:
         """One block of one side, and what is done while it stands frozen afterwards."""
         if self.bench.stateful:
             self.give_weights(worker)
@@ -224,32 +261,57 @@ class Judging:
             rows = outputs.published(self.bench.layout, self.bench.description["structure"], block.table, calls)
             if outputs.repeats_storage(rows):
                 block, rows = self.run_cloned(side, worker, calls)
+            self.reach(side, worker, rows)
         except (Tamper, WorkerGone, WorkerFailed, TimedOut, Wrong) as error:
             if side == "candidate":
                 raise
             raise ReferenceFailed(f"the {side} reference failed in a block: {error}") from error
         self.last_elapsed[side] = block.elapsed_us
-        if counted:
-            self.samples.append(BlockSample(side, pair, calls, block.elapsed_us))
+        sample = BlockSample(side, pair, calls, block.elapsed_us, self.device.conditions())
         with self.stage("checks"):
             if side == "candidate":
                 self.calls_made += calls
-                self.checks.block(worker, block, rows, self.recipes)
+                self.check(worker, block, rows)
             else:
                 self.checks.disturb(worker, rows)
+        return sample
+
+    def check(self, worker: Worker, block: Block, rows: list[list[outputs.Published]]) -> None:
+        try:
+            self.checks.block(worker, block, rows, self.recipes)
+        except Wrong as wrong:
+            # Memory that the worker gave back since it was mapped shows old values: look before accusing anyone.
+            if worker.hands.told and worker.learn_segments((), self.case.timeout_s):
+                self.checks.forget_failure()
+                raise Again("candidate", MOVED) from wrong
+            raise
+
+    def reach(self, side: str, worker: Worker, rows: list[list[outputs.Published]]) -> None:
+        """Whether the lane's hands reach every output. Where they do not the worker tells, and the round is played again."""
+        spans = outputs.spans_of(rows)
+        if worker.hands.holds(spans):
+            return
+        unknown = [address for address, size in spans if not worker.hands.holds([(address, size)])]
+        worker.learn_segments(unknown, self.case.timeout_s)
+        if not worker.hands.holds(spans):
+            worker.clone = True  # memory of a kind that cannot be shared: clones lie in torch's own
+        raise Again(side, MOVED)
 
     def run_block(self, side: str, worker: Worker) -> Block:
         def prepare() -> None:
             with self.stage("inputs"):
                 layout = self.bench.layout
                 for slot in self.order:
-                    cpu.copy(worker.region, self.bench.staging, layout.slots[slot], layout.slot_bytes)
-                self.flush()
+                    devices.copy(worker.region, self.bench.staging, layout.slots[slot], layout.slot_bytes)
+                self.device.flush()
 
         limit_s = self.case.timeout_s if side == "candidate" else REFERENCE_LIMIT_S
         started = time.monotonic()
         inputs = self.seconds.get("inputs", 0.0)
         block = worker.block(self.order, prepare, limit_s)
+        if self.device.busy():
+            self.device.wait_idle()
+            raise Again(side, BUSY)
         name = f"blocks of {side}"
         spent = time.monotonic() - started - (self.seconds.get("inputs", 0.0) - inputs)
         self.seconds[name] = self.seconds.get(name, 0.0) + spent
@@ -287,7 +349,11 @@ class Judging:
         return self.verdict(status, evidence, (*others, Gate(gate, False, evidence)), detail)
 
     def accept(self, timing: Timing) -> Verdict:
-        gates = (*self.checks.gates(self.calls_made), clock_gate(timing, self.freezer), self.policy)
+        gates = (
+            *self.checks.gates(self.calls_made),
+            clock_gate(timing, self.freezer, len(self.bench.calls)),
+            self.policy,
+        )
         if self.policy.passed is False:
             return self.verdict(Status.POLICY, self.policy.evidence, gates, "", timing)
         missing = [gate.name for gate in gates if gate.passed is not True]
@@ -307,9 +373,9 @@ class Judging:
         )  # fmt: skip
 
 
-def clock_gate(timing: Timing, freezer: str) -> Gate:
+def clock_gate(timing: Timing, freezer: str, planned: int) -> Gate:
     counts = {sample.k for sample in timing.samples if sample.k}
-    enough = len(counts) >= clock.MIN_CALLS and all(t > 0 for t in timing.latency_us.values())
+    enough = len(counts) >= min(planned, clock.MIN_CALLS) and all(t > 0 for t in timing.latency_us.values())
     blocks = len(timing.samples)
     evidence = f"{blocks} blocks of {len(counts)} different K, idle sides stopped by {freezer}"
     return Gate("clock", enough, evidence)

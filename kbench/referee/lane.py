@@ -20,7 +20,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbench import freezer, sandbox
+from kbench import environment, freezer, sandbox
 from kbench.candidate import protocol
 from kbench.codec import decode, encode
 from kbench.errors import KBenchError, ProblemError
@@ -28,6 +28,7 @@ from kbench.processes import spawn
 from kbench.referee.case import TORCH_DTYPE, Case, ProblemCase
 
 if TYPE_CHECKING:
+    from kbench.devices import Device
     from kbench.referee.bench import Bench
 
 SURVEY_LIMIT_S = 120.0
@@ -39,7 +40,7 @@ class Lane:
         self.rung, self.cache, self.scratch = rung, cache, scratch
         self.bench: Bench | None = None
         self.box: sandbox.Sandbox | None = None
-        self.flush: Any = None
+        self.device: Device | None = None
         self.setup: dict[str, float] = {}
 
     def survey(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -68,12 +69,12 @@ class Lane:
     def open_bench(self, problem: ProblemCase, compiled: bool) -> None:
         self.close_bench()
         box = self.reference_box(problem)
-        from kbench.devices import cpu
+        from kbench.devices import open_device
         from kbench.referee.bench import Bench
 
-        if self.flush is None:
-            self.flush = cpu.Flush()
-        bench = Bench(problem, box, self.scratch)
+        if self.device is None:
+            self.device = open_device(problem.device)
+        bench = Bench(problem, box, self.scratch, self.device)
         try:
             bench.prepare(compiled)
         except BaseException:
@@ -85,16 +86,21 @@ class Lane:
         folder = Path(tempfile.mkdtemp(prefix="problem-", dir=self.scratch))
         (folder / "problem.py").write_text(problem.source, encoding="utf-8")
         folder.chmod(0o755)
-        plan = sandbox.Plan(build=str(folder), problem=str(folder), oracle=True, cache=str(self.inductor()))
+        plan = sandbox.Plan(
+            build=str(folder), problem=str(folder), oracle=True, cache=str(self.inductor()), devices=nodes(problem),
+            environment=environment.build_environment(problem.device),
+        )  # fmt: skip
         return sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
 
-    def warm(self, build_folder: str, builtin: bool) -> None:
+    def warm(self, problem: ProblemCase, build_folder: str, builtin: bool) -> None:
         """Starts the candidate's sandbox, so that its imports run beside the reference's.
 
         A baseline in the candidate's place is the problem's own code: it may use what Inductor compiled before.
         """
         self.drop_box()
-        plan = sandbox.Plan(build=build_folder, cache=str(self.inductor()) if builtin else None)
+        cache = str(self.inductor()) if builtin else None
+        shared = environment.build_environment(problem.device)
+        plan = sandbox.Plan(build=build_folder, cache=cache, devices=nodes(problem), environment=shared)
         self.box = sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
 
     def inductor(self) -> Path:
@@ -104,7 +110,7 @@ class Lane:
 
     def judge(self, request: dict[str, Any]) -> dict[str, Any]:
         case = decode(Case, request["case"])
-        self.warm(case.build_folder, case.builtin)
+        self.warm(case.problem, case.build_folder, case.builtin)
         self.prepare(case.problem, "compile" in case.baselines)
         assert self.bench is not None
         if case.fresh_references:
@@ -117,7 +123,7 @@ class Lane:
         setup, self.setup = self.setup, {}
         setup["candidate's sandbox"] = time.monotonic() - started
         try:
-            judging = Judging(self.bench, case, self.box, self.flush)
+            judging = Judging(self.bench, case, self.box)
             judging.seconds.update(setup)
             return {"verdict": encode(judging.run())}
         finally:
@@ -136,6 +142,10 @@ class Lane:
     def close(self) -> None:
         self.drop_box()
         self.close_bench()
+
+
+def nodes(problem: ProblemCase) -> tuple[str, ...]:
+    return () if problem.device == "cpu" else sandbox.gpu_nodes()
 
 
 def survey_one(box: sandbox.Sandbox, folder: Path, i: int, problem: ProblemCase) -> dict[str, Any]:
@@ -166,6 +176,11 @@ def serve(channel: socket.socket, lane: Lane) -> None:
         except Exception:
             answer = {"failed": "RefereeError", "text": traceback.format_exc()[-8000:]}
             lane.close()
+            broken = lane.device is not None and lane.device.name != "cpu"  # an error of CUDA's stays with the process
+            protocol.send(channel, answer)
+            if broken:
+                return
+            continue
         protocol.send(channel, answer)
 
 

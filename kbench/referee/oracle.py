@@ -11,12 +11,13 @@ from typing import Any
 import torch
 
 from kbench import freezer, sandbox
-from kbench.candidate import protocol
-from kbench.devices import cpu
+from kbench.candidate import memory, protocol
+from kbench.devices import Area, Device
 from kbench.errors import ProblemError, RefereeError
 from kbench.processes import spawn
 from kbench.referee.case import TORCH_DTYPE, ProblemCase
 from kbench.referee.layout import Layout, Leaf
+from kbench.types import Precision
 
 ORACLE_LIMIT_S = 300.0
 
@@ -24,8 +25,10 @@ ORACLE_LIMIT_S = 300.0
 class Oracle:
     """Describes the problem first; then the areas get their sizes. `staging` is the lane's truth about every input."""
 
-    def __init__(self, box: sandbox.Sandbox, folder: Path) -> None:
-        self.staging, self.expected = cpu.Region("staging"), cpu.Region("expected")
+    def __init__(self, box: sandbox.Sandbox, folder: Path, device: Device) -> None:
+        self.device = device
+        self.staging: Area = device.area("staging")
+        self.expected: Area = device.area("expected")
         self.hold = freezer.create(f"kbench-{os.getpid()}-oracle-{os.urandom(3).hex()}", None)
         descriptor, path = tempfile.mkstemp(prefix="oracle-", suffix=".log", dir=folder)
         request = {"role": "oracle", "limits": {"RLIMIT_CORE": 0}}
@@ -36,6 +39,7 @@ class Oracle:
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """One request and its answer. ProblemError where the problem's own code raised; RefereeError where it died."""
+        self.device.settle()
         try:
             protocol.send(self.channel, request)
             answer = protocol.receive(self.channel)
@@ -50,19 +54,19 @@ class Oracle:
     def describe(self, problem: ProblemCase, path: str, seed: int) -> dict[str, Any]:
         return self.ask(
             do="describe", path=path, shape=problem.shape, precision=TORCH_DTYPE[problem.precision],
-            device=problem.device, mode=problem.mode, seed=seed, noise_buffers=list(problem.noise_buffers),
+            device=problem.device, tf32=problem.precision is Precision.TF32, mode=problem.mode, seed=seed,
+            noise_buffers=list(problem.noise_buffers),
         )  # fmt: skip
 
     def map(self, layout: Layout, arguments: Any) -> None:
         self.staging.allocate(layout.region_bytes)
         self.expected.allocate(layout.expected_bytes)
-        sizes = {"staging": self.staging.size_bytes, "expected": self.expected.size_bytes}
-        self.ask(do="map", sizes=sizes, leaves=[leaf.plain() for leaf in layout.leaves], arguments=arguments)
+        tickets = {"staging": self.staging.ticket(), "expected": self.expected.ticket()}
+        self.ask(do="map", tickets=tickets, leaves=[leaf.plain() for leaf in layout.leaves], arguments=arguments)
 
     def value(self, leaf: Leaf) -> torch.Tensor:
         """A view of the expected area as the leaf's tensor; valid until the next `expect`."""
-        kind = torch.float64 if leaf.dtype == "float64" else torch.int64
-        return self.expected.tensor(leaf.offset, leaf.elements, kind).reshape(leaf.shape)
+        return memory.view(self.expected.flat, leaf.offset, leaf.dtype, leaf.shape, leaf.stride)
 
     def expect(
         self, layout: Layout, bases: Sequence[int], want: Sequence[int], state: bool, stateful: bool

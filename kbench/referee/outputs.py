@@ -6,12 +6,11 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import torch
 
 from kbench.candidate import protocol
-from kbench.devices import cpu
+from kbench.devices import Hands
 from kbench.referee.layout import ITEM_BYTES, Layout, Leaf
 from kbench.referee.wire import Tamper
 from kbench.types import Status
@@ -98,48 +97,42 @@ def repeats_storage(rows: Sequence[Sequence[Published]]) -> bool:
     return any(begin < end and call != other for (_, end, call), (begin, _, other) in pairwise(spans))
 
 
-def overlaps_inputs(rows: Sequence[Sequence[Published]], pid: int, region_name: str) -> Published | None:
-    """An output that lies in the input region although the reference's does not; the kernel's own map says where that is."""
-    spans = []
-    for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-        if f"/memfd:kbench-{region_name} " in line:
-            begin, end = line.split(" ", 1)[0].split("-")
-            spans.append((int(begin, 16), int(end, 16)))
-    for row in rows:
-        for item in row:
-            inside = any(begin < item.end and item.address < end for begin, end in spans)
-            if inside and not item.leaf.aliases_input and item.leaf.size_bytes:
-                return item
-    return None
+def spans_of(rows: Sequence[Sequence[Published]]) -> list[tuple[int, int]]:
+    """(address, bytes) of every output that is memory."""
+    return [(item.address, item.leaf.size_bytes) for row in rows for item in row if item.number is None]
 
 
-def take(pid: int, item: Published) -> torch.Tensor:
+def overlaps_inputs(rows: Sequence[Sequence[Published]], hands: Hands) -> Published | None:
+    """An output that lies in the input region although the reference's does not."""
+    items = [item for row in rows for item in row if item.number is None and item.leaf.size_bytes]
+    inside = hands.in_inputs([(item.address, item.leaf.size_bytes) for item in items])
+    return next((item for item, hit in zip(items, inside, strict=True) if hit and not item.leaf.aliases_input), None)
+
+
+def take(hands: Hands, item: Published) -> torch.Tensor:
     """A private copy of one output (its extent, viewed with its own stride). Wrong where the address cannot be read."""
     if item.number is not None:
         return torch.tensor(item.number, dtype=torch.float64)
-    raw = torch.empty(item.leaf.size_bytes, dtype=torch.uint8)
-    if raw.numel() and not cpu.read_process(pid, item.address, raw):
-        raise Wrong(
-            Status.TAMPER,
-            "outputs",
-            f"call {item.call} published an address that holds no memory of {raw.numel()} bytes",
-        )
+    raw = hands.read(item.address, item.leaf.size_bytes)
+    if raw is None:
+        told = f"call {item.call} published an address that holds no memory of {item.leaf.size_bytes} bytes"
+        raise Wrong(Status.TAMPER, "outputs", told)
     flat = raw.view(getattr(torch, item.leaf.dtype)) if raw.numel() else raw.to(getattr(torch, item.leaf.dtype))
     return flat.as_strided(item.leaf.shape, item.leaf.stride) if raw.numel() else flat.reshape(item.leaf.shape)
 
 
-def leave_decoy(pid: int, item: Published, other: torch.Tensor) -> None:
+def leave_decoy(hands: Hands, item: Published, other: torch.Tensor) -> None:
     """Overwrites an output with another call's answer: plausible and wrong, where the allocator will hand it out again."""
     if item.number is not None or item.leaf.aliases_input or not item.leaf.size_bytes:
         return
     if item.leaf.extent == item.leaf.elements and other.stride() == item.leaf.stride:
         raw = other.as_strided((item.leaf.extent,), (1,)).view(torch.uint8)
     else:  # a view with gaps: what lies in them stays
-        raw = torch.empty(item.leaf.size_bytes, dtype=torch.uint8)
-        if not cpu.read_process(pid, item.address, raw):
+        raw = hands.read(item.address, item.leaf.size_bytes)
+        if raw is None:
             return
         raw.view(getattr(torch, item.leaf.dtype)).as_strided(item.leaf.shape, item.leaf.stride).copy_(other)
-    cpu.write_process(pid, item.address, raw)
+    hands.write(item.address, raw)
 
 
 def states(layout: Layout, table: bytes) -> list[Published | None]:

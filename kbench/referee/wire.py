@@ -47,8 +47,9 @@ def check_answer(message: dict[str, Any], nonce: str) -> dict[str, Any]:
         texts = [message[key] for key in ("stage", "text", "last")]
         if all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
             raise WorkerFailed(*texts)
-    known = kind == "ready" and set(message) <= {"say", "nonce", "weights", "operators_us"}
-    if known and message.get("weights", "by_name") in WEIGHT_WORDS and _figures(message.get("operators_us", {})):
+    known = kind == "ready" and set(message) <= {"say", "nonce", "weights", "operators_us", "segments"}
+    told = _figures(message.get("operators_us", {})) and ("segments" not in message or _segments(message["segments"]))
+    if known and told and message.get("weights", "by_name") in WEIGHT_WORDS:
         return message
     raise Tamper(f"a message that no worker sends: {str(message)[:80]}")
 
@@ -58,6 +59,24 @@ def _figures(value: Any) -> bool:
         return False
     numbers = (isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) for v in value.values())
     return all(numbers)
+
+
+def _segments(value: Any) -> bool:
+    """{"held": [[address, handle], ...], "region": address}: addresses of 64 bits, handles of 64 bytes in hex."""
+    if not isinstance(value, dict) or set(value) != {"held", "region"} or not _address(value["region"]):
+        return False
+    held = value["held"]
+    return isinstance(held, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and _address(pair[0]) and _handle(pair[1]) for pair in held
+    )
+
+
+def _address(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+
+
+def _handle(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 128 and all(letter in "0123456789abcdef" for letter in value)
 
 
 class Line:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kbench import freezer, sandbox
+from kbench import devices, freezer, sandbox
 from kbench.candidate import protocol
-from kbench.devices import cpu
+from kbench.devices import Area, Device, Hands, cpu
 from kbench.processes import spawn
 from kbench.referee.layout import Layout
 from kbench.referee.wire import Line, Tamper, TimedOut, WorkerGone
@@ -62,22 +62,23 @@ class Block:
 
 
 class Worker:
-    """One candidate or reference process. `freezer`, `region` and `table` are its own and end with it."""
+    """One candidate or reference process. `freezer` and `table` are its own and end with it; `region` is its side's."""
 
     def __init__(
-        self, box: sandbox.Sandbox | SubServer, layout: Layout, folder: Path, name: str, memory_bytes: int
-    ) -> None:
-        self.layout, self.name, self.clone = layout, name, False
+        self, box: sandbox.Sandbox | SubServer, layout: Layout, device: Device, region: Area, folder: Path, name: str,
+        memory_bytes: int,
+    ) -> None:  # fmt: skip
+        self.layout, self.device, self.region, self.name, self.clone = layout, device, region, name, False
         self.go = cpu.Region(f"go-{name}", protocol.GO_BYTES, readable_only=True)
         self.table = cpu.Region(f"table-{name}", layout.table_bytes)
-        self.region = cpu.Region(f"region-{name}", layout.region_bytes)
         self.freezer = freezer.create(f"kbench-{os.getpid()}-{name}", memory_bytes)
         self.log_path = folder / f"{name}.log"
         log = os.open(self.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         limits = {
-            "RLIMIT_DATA": memory_bytes, "RLIMIT_FSIZE": FILE_BYTES, "RLIMIT_NPROC": 1024,
-            "RLIMIT_NOFILE": 1024, "RLIMIT_CORE": 0,
+            "RLIMIT_FSIZE": FILE_BYTES, "RLIMIT_NPROC": 1024, "RLIMIT_NOFILE": 1024, "RLIMIT_CORE": 0,
         }  # fmt: skip
+        if device.name == "cpu":  # a CUDA process reserves more addresses than any machine has memory
+            limits["RLIMIT_DATA"] = memory_bytes
         try:
             request = {"role": "worker", "limits": limits}
             spawned = spawn(box, request, [self.go.fd, self.table.fd, self.region.fd], log, self.freezer)
@@ -87,15 +88,17 @@ class Worker:
         finally:
             os.close(log)
         self.pid, self.line = spawned.pid, Line(spawned.channel)
+        self.hands: Hands = device.hands(self.pid, region)
         self.frozen = False
         self.weights = ""
 
     def load(self, order: dict[str, Any], limit_s: float) -> None:
         self.weights = self.line.ask({"do": "load", **order}, limit_s)["weights"]
 
-    def put_weights(self, staging: cpu.Region, seed: int, limit_s: float) -> None:
+    def put_weights(self, staging: Area, seed: int, limit_s: float) -> None:
+        devices.copy(self.region, staging, 0, self.layout.weight_bytes)
+        self.device.settle()
         self.thaw()
-        cpu.copy(self.region, staging, 0, self.layout.weight_bytes)
         own_seed = {"construct_seed": seed} if self.weights == "by_seed" else {}
         self.line.ask({"do": "weights", **own_seed}, limit_s)
 
@@ -106,7 +109,7 @@ class Worker:
         moment at which it could have worked on them unseen. It is frozen again when this returns.
         """
         self.thaw()
-        self.line.ask({"do": "arm", "clone": self.clone}, limit_s)
+        self.line.ask({"do": "arm", "clone": self.clone, "spin": self.device.spins}, limit_s)
         self.freeze()
         prepare()
         self._clear_table(len(slots))
@@ -132,7 +135,7 @@ class Worker:
     def _wait_done(self, sequence: int, seen: int, started: int, limit_s: float) -> int:
         deadline = started + int(limit_s * 1e9)
         while True:
-            word = protocol.wait_word(self.table.address, seen, WATCH_S)
+            word = self._next_word(seen)
             now = time.perf_counter_ns()
             if word == sequence:
                 return now
@@ -141,6 +144,33 @@ class Worker:
             self.line.quiet()
             if now > deadline:
                 raise TimedOut(f"a block did not end within {limit_s:.0f} s")
+
+    def _next_word(self, seen: int) -> int:
+        """The done word, once it differs from `seen` or WATCH_S have passed."""
+        if not self.device.spins:
+            return protocol.wait_word(self.table.address, seen, WATCH_S)
+        limit = time.perf_counter_ns() + int(WATCH_S * 1e9)
+        word = ctypes.c_uint32.from_address(self.table.address)
+        while word.value == seen and time.perf_counter_ns() < limit:
+            pass
+        return word.value
+
+    def learn_segments(self, addresses: Sequence[int], limit_s: float) -> bool:
+        """Asks the worker where its memory lies and maps what is new; whether anything is. Tamper where that cannot be."""
+        self.thaw()
+        answer = self.line.ask({"do": "segments", "addresses": list(addresses)[:256]}, limit_s)
+        self.freeze()
+        try:
+            return self.hands.learn(answer["segments"])
+        except (KeyError, ValueError, OSError) as error:
+            raise Tamper(f"the worker's account of its memory cannot be: {error}") from error
+
+    def rest(self, limit_s: float) -> None:
+        """Between two uses: gives memory back."""
+        self.hands.close()
+        self.thaw()
+        self.line.ask({"do": "rest"}, limit_s)
+        self.freeze()
 
     def freeze(self) -> None:
         if not self.frozen and not self.freezer.freeze():
@@ -157,12 +187,13 @@ class Worker:
             return log.read().decode(errors="replace")
 
     def close(self) -> None:
+        self.hands.close()
         self._release()
         self.line.channel.close()
 
     def _release(self) -> None:
         self.freezer.close()
-        for region in (self.go, self.table, self.region):
+        for region in (self.go, self.table):
             region.close()
         if self.log_path.exists():
             os.truncate(self.log_path, min(LOG_BYTES, self.log_path.stat().st_size))

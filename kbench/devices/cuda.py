@@ -1,0 +1,216 @@
+"""An NVIDIA GPU as a device: plain device memory exported by CUDA IPC, mappings of a worker's allocator segments as hands.
+
+A frozen process cannot launch anything, but what it launched before goes on: a canary kernel of the lane's own, whose duration
+on an idle device is known, shows whether something else still runs.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+
+from kbench.candidate import driver, memory
+from kbench.devices import Area
+from kbench.errors import ConfigError
+
+FLUSH_FACTOR = 3  # times the L2
+SLOT_SHARE = 0.14  # of the device's memory: staging and two regions hold the inputs so, three sides the outputs
+CANARY_ELEMENTS = 1 << 24
+CANARY_LAUNCHES = 4
+CANARY_LIMIT = 2.5  # times its idle duration; another context's work costs at least a time slice, about 2 ms
+IDLE_LIMIT_S = 10.0
+
+
+class DeviceArea:
+    """Plain device memory that the lane owns. `fd` is an empty file: on a GPU the ticket alone says where it is."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.address, self.size_bytes = name, 0, 0
+        self.fd = os.memfd_create(f"kbench-{name}", os.MFD_CLOEXEC)
+
+    def allocate(self, size_bytes: int) -> None:
+        self.size_bytes = max(size_bytes, 1)
+        self.address = driver.allocate(self.size_bytes)
+        self.flat = memory.device_bytes(self.address, self.size_bytes)
+
+    def ticket(self) -> dict[str, Any]:
+        return {"bytes": self.size_bytes, "handle": driver.export(self.address)}
+
+    def close(self) -> None:
+        os.close(self.fd)
+        if self.address:
+            torch.cuda.synchronize()
+            driver.free(self.address)
+            self.address = 0
+
+
+class Segment:
+    """A worker's allocation, mapped here."""
+
+    def __init__(self, begin: int, handle: str) -> None:
+        self.begin, self.handle = begin, handle
+        self.address = driver.attach(handle)
+        self.size_bytes = driver.allocation_of(self.address)[1]  # the driver's word, not the worker's
+        self.flat = memory.device_bytes(self.address, self.size_bytes)
+
+    @property
+    def end(self) -> int:
+        return self.begin + self.size_bytes
+
+
+class IpcHands:
+    """Reads and writes a worker's outputs through mappings of its allocator's segments.
+
+    What the worker says of a segment is only which memory it calls by which address. Two segments that share memory or
+    addresses are refused, so that outputs which overlap in fact overlap in address.
+    """
+
+    told = True
+
+    def __init__(self, region: Area) -> None:
+        self.region, self.segments = region, list[Segment]()
+        self.region_begin: int | None = None  # where the worker says its inputs lie; names a fault, decides nothing
+
+    def learn(self, segments: Any) -> bool:
+        """`segments`: [[address, handle], ...] and the region's own address, well-formed. ValueError where they cannot be."""
+        before = {segment.handle for segment in self.segments}
+        self.region_begin = segments["region"]
+        current = {handle for _, handle in segments["held"]}
+        for segment in [s for s in self.segments if s.handle not in current]:
+            self.segments.remove(segment)
+            driver.detach(segment.address)
+        known = {segment.handle: segment.begin for segment in self.segments}
+        for begin, handle in segments["held"]:
+            if known.get(handle, begin) != begin:
+                raise ValueError("one memory under two addresses")
+            if handle not in known:
+                self.segments.append(Segment(begin, handle))
+                known[handle] = begin
+        ordered = sorted(self.segments, key=lambda segment: segment.begin)
+        if any(first.end > second.begin for first, second in pairwise(ordered)):
+            raise ValueError("two memories under one address")
+        return before != current
+
+    def find(self, address: int, size_bytes: int) -> torch.Tensor | None:
+        for segment in self.segments:
+            if segment.begin <= address and address + size_bytes <= segment.end:
+                return segment.flat[address - segment.begin :][:size_bytes]
+        if self.region_begin is not None:
+            offset = address - self.region_begin
+            if offset >= 0 and offset + size_bytes <= self.region.size_bytes:
+                return self.region.flat[offset : offset + size_bytes]
+        return None
+
+    def holds(self, spans: Sequence[tuple[int, int]]) -> bool:
+        return all(self.find(address, size) is not None for address, size in spans if size)
+
+    def read(self, address: int, size_bytes: int) -> torch.Tensor | None:
+        found = self.find(address, size_bytes)
+        return found.clone() if found is not None else None
+
+    def write(self, address: int, data: torch.Tensor) -> bool:
+        found = self.find(address, data.numel())
+        if found is None:
+            return False
+        found.copy_(data)
+        return True
+
+    def in_inputs(self, spans: Sequence[tuple[int, int]]) -> list[bool]:
+        begin = self.region_begin
+        if begin is None:
+            return [False] * len(spans)
+        return [begin < at + size and at < begin + self.region.size_bytes for at, size in spans]
+
+    def close(self) -> None:
+        for segment in self.segments:
+            driver.detach(segment.address)
+        self.segments = []
+
+
+class Cuda:
+    """The Device of one GPU, "cuda:N"."""
+
+    spins, least_calls = True, 1
+    decoy_bytes = 8 << 30
+    block_us = 12_000.0  # jitter of the host is some tens of microseconds
+
+    def __init__(self, name: str) -> None:
+        if not torch.cuda.is_available():
+            raise ConfigError(f"--device {name}: torch {torch.__version__} sees no GPU here; use --device cpu")
+        index = int(name.partition(":")[2] or 0)
+        if index >= torch.cuda.device_count():
+            raise ConfigError(f"--device {name}: this machine has {torch.cuda.device_count()} GPU(s), counted from 0")
+        self.name = f"cuda:{index}"
+        torch.cuda.set_device(index)
+        driver.library()
+        self.properties = torch.cuda.get_device_properties(index)
+        self.buffer = torch.zeros(FLUSH_FACTOR * self.properties.L2_cache_size // 4, dtype=torch.int32, device="cuda")
+        self.sheet = torch.zeros(CANARY_ELEMENTS, device="cuda")
+        self.nvml = _nvml(index)
+        for _ in range(20):
+            self.canary_us()
+        self.idle_us = statistics.median(self.canary_us() for _ in range(20))
+
+    def area(self, name: str) -> DeviceArea:
+        return DeviceArea(name)
+
+    def hands(self, pid: int, region: Area) -> IpcHands:
+        return IpcHands(region)
+
+    def settle(self) -> None:
+        torch.cuda.synchronize()
+
+    def flush(self) -> None:
+        driver.forget_persisting_lines()
+        self.buffer.add_(1)
+        torch.cuda.synchronize()
+
+    def canary_us(self) -> float:
+        torch.cuda.synchronize()
+        started = time.perf_counter_ns()
+        for _ in range(CANARY_LAUNCHES):
+            self.sheet.add_(1)
+        torch.cuda.synchronize()
+        return (time.perf_counter_ns() - started) / 1e3
+
+    def busy(self) -> bool:
+        return self.canary_us() > CANARY_LIMIT * self.idle_us
+
+    def wait_idle(self) -> None:
+        deadline = time.monotonic() + IDLE_LIMIT_S
+        while self.busy() and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def slot_bytes(self) -> int:
+        return int(self.properties.total_memory * SLOT_SHARE)
+
+    def conditions(self) -> dict[str, float]:
+        """Clocks in MHz, temperature in degrees Celsius, throttle reasons as NVML's bit mask, processes on the GPU."""
+        if self.nvml is None:
+            return {}
+        import pynvml
+
+        return {
+            "sm_mhz": float(pynvml.nvmlDeviceGetClockInfo(self.nvml, pynvml.NVML_CLOCK_SM)),
+            "memory_mhz": float(pynvml.nvmlDeviceGetClockInfo(self.nvml, pynvml.NVML_CLOCK_MEM)),
+            "temperature_c": float(pynvml.nvmlDeviceGetTemperature(self.nvml, pynvml.NVML_TEMPERATURE_GPU)),
+            "throttle_mask": float(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(self.nvml)),
+        }
+
+
+def _nvml(index: int) -> Any:
+    """The device's NVML handle, or None where NVML is not there."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        uuid = str(torch.cuda.get_device_properties(index).uuid)
+        return pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
+    except Exception:  # no module, no library, no permission: figures are then unknown, which a record can say
+        return None
