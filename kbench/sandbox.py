@@ -157,7 +157,7 @@ class Sandbox:
     def __init__(self, rung: str, plan: Plan, scratch: Path, number: int, preload: Sequence[str] = ("torch",)) -> None:
         self.rung, self.folder = rung, Path(tempfile.mkdtemp(prefix=f"box{number}-", dir=scratch))
         ours, theirs = socket.socketpair()
-        self.control = ours
+        self.control, self.ready = ours, False
         lib = library_folder(scratch, plan.oracle)
         command, environ = self.command(plan, lib, number)
         argv = [
@@ -243,6 +243,8 @@ class Sandbox:
 
     def wait_ready(self, limit_s: float = START_LIMIT_S) -> None:
         """Until the server has imported what it preloads. SandboxError with the log's last line where it does not."""
+        if self.ready:
+            return
         self.control.settimeout(limit_s)
         try:
             ready = protocol.receive(self.control)
@@ -251,6 +253,7 @@ class Sandbox:
         if ready is None:
             raise SandboxError(f"the {self.rung} sandbox did not start: {self.last_words()}")
         self.control.settimeout(30.0)
+        self.ready = True
 
     def last_words(self) -> str:
         text = (self.folder / "server.log").read_bytes()[-2000:].decode(errors="replace").strip()

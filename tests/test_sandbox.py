@@ -62,7 +62,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
                 "init_leaves": [],
             }
             protocol.send(
-                channel, {**order, "mode": "own", "precision": "float32", "device": "cpu", "construct_seed": 0}
+                channel,
+                {**order, "mode": "own", "precision": "float32", "device": "cpu", "construct_seed": 0, "gpu": {}},
             )
             answer = protocol.receive(channel)
         assert answer == {"say": "built"}, answer

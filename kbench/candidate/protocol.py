@@ -34,7 +34,7 @@ DTYPES = (
 SCALAR = 200  # a Python number; its value stands as a double in the pointer's place
 NOT_A_TENSOR = 201
 
-# One leaf: data pointer, storage pointer, storage bytes, dtype code, ndim, is exactly torch.Tensor, spare, shape, stride
+# One leaf: data pointer, storage pointer, storage bytes, dtype code, ndim, is exactly torch.Tensor, is on a GPU, shape, stride
 LEAF = struct.Struct(f"<QQQIIII{MAX_DIMS}q{MAX_DIMS}q")
 LEAF_HEAD = struct.Struct("<QQQ")
 LEAF_BYTES = 192

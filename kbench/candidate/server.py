@@ -3,8 +3,8 @@
 It runs no candidate code itself, and is its namespace's init: when it ends, the kernel ends everything in it. It ends when
 the control socket closes, that is, when the lane dies. Requests carry the descriptors that the new process gets.
 
-    request  {"role": "worker" | "server" | "oracle" | "survey" | "build" | "pack", "limits": {...}, "preload": [...]}   + descriptors
-    answer   {"pid": n}                                                                              + a pidfd
+    request  {"role": one of _roles(), "limits": {...}, "preload": [...]}   + descriptors
+    answer   "spawned"                                                      + a pidfd, and the gate that lets it go
 """
 
 from __future__ import annotations
@@ -107,11 +107,15 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
     def pack(fds: list[int], request: dict[str, Any]) -> None:
         importlib.import_module("kbench.candidate.pack").main(fds, request)
 
+    def unpack(fds: list[int], request: dict[str, Any]) -> None:
+        importlib.import_module("kbench.candidate.pack").unpack(fds, request)
+
     return {
         "server": server,
         "worker": program("kbench.candidate.worker"),
         "build": program("kbench.candidate.build"),
         "pack": pack,
+        "unpack": unpack,
         "oracle": program("kbench.oracle.program"),
         "survey": program("kbench.oracle.sizes"),
     }

@@ -48,11 +48,13 @@ class Device(Protocol):
 
     def area(self, name: str) -> Area: ...
     def hands(self, pid: int, region: Area) -> Hands: ...
-    def settle(self) -> None: ...  # returns when everything that the lane asked of the device is done
+    def settle(self) -> None: ...  # returns when all that the lane asked of the device is done; gives spare memory back
     def flush(self) -> None: ...  # every block starts cold
-    def busy(self) -> bool: ...  # whether work of another process is still running, while all of them stand frozen
+    def probe_us(self) -> float: ...  # how long the canary takes, while all other processes stand frozen
+    def is_late(self, probe_us: float, usual_us: Sequence[float]) -> bool: ...  # whether that tells of others' work
     def wait_idle(self) -> None: ...  # returns when nothing runs any more, or after a while
-    def slot_bytes(self) -> int: ...  # for the inputs and outputs of a block's calls
+    def slot_bytes(self, call_inputs: int) -> int: ...  # for the inputs and outputs of a block's calls on one side
+    def checked_calls(self, answer_bytes: int) -> int: ...  # how many calls' answers may lie in memory at once, 1 to 4
     def conditions(self) -> dict[str, float]: ...  # clocks, temperature and what throttles, where the device tells
 
 

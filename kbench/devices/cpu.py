@@ -22,6 +22,7 @@ _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_FUTURE_WRITE = 1, 2, 4, 16
 _CHUNK_BYTES = 1 << 30
 SLOT_MEMORY_SHARE = 1 / 32  # of what is available: staging, three sides' slots and their outputs hold as much each
 MAX_SLOT_BYTES = 512 << 20
+CHECKED_AT_ONCE = 4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 for _name in ("process_vm_readv", "process_vm_writev"):
@@ -141,14 +142,20 @@ class Cpu:
         self.value = (self.value + 1) % 256
         self.buffer.fill_(self.value)
 
-    def busy(self) -> bool:
+    def probe_us(self) -> float:
+        return 0.0
+
+    def is_late(self, probe_us: float, usual_us: Sequence[float]) -> bool:
         return False  # what stands frozen runs nothing
 
     def wait_idle(self) -> None:
         pass
 
-    def slot_bytes(self) -> int:
+    def slot_bytes(self, call_inputs: int) -> int:
         return min(MAX_SLOT_BYTES, int(environment.available_bytes() * SLOT_MEMORY_SHARE))
+
+    def checked_calls(self, answer_bytes: int) -> int:
+        return CHECKED_AT_ONCE
 
     def conditions(self) -> dict[str, float]:
         return {}

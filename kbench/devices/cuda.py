@@ -20,10 +20,14 @@ from kbench.devices import Area
 from kbench.errors import ConfigError
 
 FLUSH_FACTOR = 3  # times the L2
-SLOT_SHARE = 0.14  # of the device's memory: staging and two regions hold the inputs so, three sides the outputs
+SLOT_SHARE = 0.5  # of the device's memory: staging and the region hold the inputs, three sides the outputs
+ANSWER_SHARE = 0.08
+CHECKED_AT_ONCE = 4
+SPARE_BYTES = 6 << 30  # of freed memory that the lane may keep
 CANARY_ELEMENTS = 1 << 24
 CANARY_LAUNCHES = 4
-CANARY_LIMIT = 2.5  # times its idle duration; another context's work costs at least a time slice, about 2 ms
+CANARY_LIMIT = 3.0  # times what it usually takes; another context's work costs up to a time slice, about 2 ms
+CANARY_SURE_US = 1_500.0  # and no less than this while little is known of what is usual
 IDLE_LIMIT_S = 10.0
 
 
@@ -165,6 +169,8 @@ class Cuda:
 
     def settle(self) -> None:
         torch.cuda.synchronize()
+        if torch.cuda.memory_reserved() > SPARE_BYTES:
+            torch.cuda.empty_cache()
 
     def flush(self) -> None:
         driver.forget_persisting_lines()
@@ -179,16 +185,26 @@ class Cuda:
         torch.cuda.synchronize()
         return (time.perf_counter_ns() - started) / 1e3
 
-    def busy(self) -> bool:
-        return self.canary_us() > CANARY_LIMIT * self.idle_us
+    def probe_us(self) -> float:
+        return self.canary_us()
+
+    def is_late(self, probe_us: float, usual_us: Sequence[float]) -> bool:
+        """`usual_us`: the canary after blocks of reference workers, which wait for all of their work."""
+        if len(usual_us) < 4:
+            return probe_us > max(CANARY_SURE_US, CANARY_LIMIT * self.idle_us)
+        return probe_us > CANARY_LIMIT * statistics.median(usual_us)
 
     def wait_idle(self) -> None:
         deadline = time.monotonic() + IDLE_LIMIT_S
-        while self.busy() and time.monotonic() < deadline:
+        while self.canary_us() > 2 * self.idle_us and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def slot_bytes(self) -> int:
-        return int(self.properties.total_memory * SLOT_SHARE)
+    def slot_bytes(self, call_inputs: int) -> int:
+        """Two areas hold a slot a call and two decoys; three sides hold an output a call."""
+        return max(0, int(self.properties.total_memory * SLOT_SHARE) - 4 * call_inputs) // 3
+
+    def checked_calls(self, answer_bytes: int) -> int:
+        return max(1, min(CHECKED_AT_ONCE, int(self.properties.total_memory * ANSWER_SHARE) // max(answer_bytes, 1)))
 
     def conditions(self) -> dict[str, float]:
         """Clocks in MHz, temperature in degrees Celsius, throttle reasons as NVML's bit mask, processes on the GPU."""

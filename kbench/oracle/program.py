@@ -4,6 +4,7 @@ describe   load the problem, say what its inputs, outputs and state are
 weights    make a set of weights from a seed, into the weights area
 fill       make inputs from seeds, into slots of the staging area
 expect     fp64 and eager answers for the calls the lane chose, into the expected area
+rows       the same for one row of many calls, where the problem treats the rows of a batch alike and apart
 places     which indices of a candidate's answer name a wrong place (ties are free)
 """
 
@@ -25,6 +26,9 @@ from kbench.candidate.memory import Shared
 from kbench.candidate.worker import build_tree, flatten
 from kbench.oracle import draws, ties
 
+ROW_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.bfloat16: 1e-2, torch.float16: 1e-2}
+SPARE_BYTES = 4 << 30
+SCORES_AT_ONCE = 1 << 26
 REPEAT_TOLERANCE = 1e-3  # of rms(y): two runs of one call that differ by more are a stochastic forward
 
 
@@ -62,12 +66,12 @@ def spec_of(tensor: torch.Tensor) -> dict[str, Any]:
     return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape), "stride": stride}
 
 
-def alike(first: torch.Tensor, second: torch.Tensor) -> bool:
+def alike(first: torch.Tensor, second: torch.Tensor, tolerance: float = REPEAT_TOLERANCE) -> bool:
     if not first.is_floating_point():
         return bool(torch.equal(first, second))
     a, b = first.double(), second.double()
     scale = a.square().mean().sqrt() + 1e-30
-    close = (a - b).abs() <= REPEAT_TOLERANCE * scale
+    close = (a - b).abs() <= tolerance * scale
     return bool((close | (a == b) | (a.isnan() & b.isnan())).all())
 
 
@@ -82,6 +86,7 @@ class Oracle:
         for name, ticket in request["tickets"].items():
             self.areas[name] = Shared(ticket, self.fds[name])
         self.plan = request
+        self.example.clear()
         return {}
 
     def describe(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +99,7 @@ class Oracle:
         torch.manual_seed(request["seed"])
         self.init = list(draws.cast(module.get_init_inputs(**shape), self.dtype))
         arguments = self.inputs.make(request["seed"], request["seed"])
-        self.example = arguments
+        self.example: list[Any] = arguments
         return self.description(arguments)
 
     def time(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -112,6 +117,7 @@ class Oracle:
         pointers = {leaf.untyped_storage().data_ptr() for leaf in leaves}
         return {
             "call_us": self.call_us(arguments),
+            "device": self.settings["device"],
             "arguments": tree,
             "leaves": [spec_of(leaf) for leaf in leaves],
             "init": init,
@@ -123,7 +129,30 @@ class Oracle:
             "stochastic": stochastic,
             "fp64": self.model64 is not None,
             "training": self.model.training,
+            "batch": 0 if mutated or stochastic else self.batch(arguments),
         }
+
+    def batch(self, arguments: list[Any]) -> int:
+        """Size of the batch whose rows do not depend on one another, seen by computing a few alone; 0 where there is none."""
+        leaves = draws.leaves_of(arguments)
+        sizes = {leaf.shape[0] if leaf.ndim else 0 for leaf in leaves}
+        model, dtype = (self.model64, torch.float64) if self.model64 is not None else (self.model, self.dtype)
+        if len(sizes) != 1 or min(sizes) < 2:
+            return 0
+        size = sizes.pop()
+        picked = torch.randperm(size)[:2]
+        few = [leaf[picked.to(leaf.device)] for leaf in leaves]
+        try:
+            with torch.no_grad():
+                whole = flatten(model(*draws.cast(arguments, dtype)))[1]
+                alone = flatten(model(*draws.cast(build_tree(tree_of(arguments, []), few), dtype)))[1]
+                pairs = [(a[picked.to(a.device)], b) for a, b in zip(whole, alone, strict=True)]
+        except Exception:  # an operator that wants the batch as it is
+            return 0
+        finally:
+            self.restore()
+        floating = all(a.is_floating_point() and a.shape == b.shape for a, b in pairs)
+        return size if floating and all(alike(a, b, ROW_TOLERANCE[dtype]) for a, b in pairs) else 0
 
     def call_us(self, arguments: list[Any]) -> float:
         """Shortest of three eager calls; it only plans how many calls a block gets."""
@@ -139,8 +168,11 @@ class Oracle:
         return min(elapsed) * 1e6
 
     def settle(self) -> None:
+        """On a GPU: until all is done; and memory that is free goes back to the device, where others need it."""
         if self.settings["device"] != "cpu":
             torch.cuda.synchronize()
+            if torch.cuda.memory_reserved() - torch.cuda.memory_allocated() > SPARE_BYTES:
+                torch.cuda.empty_cache()
 
     def output_spec(self, leaf: Any, pointers: set[int]) -> dict[str, Any]:
         if not isinstance(leaf, torch.Tensor):
@@ -236,24 +268,50 @@ class Oracle:
         self.restore()
         return {"selected": [list(key) for key in self.selections]}
 
+    def rows(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answers for row `rows[i]` of the call in the slot at `bases[i]`, all as one batch."""
+        self.restore()
+        leaves = []
+        for spec in self.plan["leaves"]:
+            slots = zip(request["bases"], request["rows"], strict=True)
+            leaves.append(torch.stack([self.area("staging", spec, base)[row] for base, row in slots]))
+        arguments = build_tree(self.plan["arguments"], leaves)
+        eager, _ = self.forward(self.model, arguments)
+        exact = eager
+        if self.model64 is not None:
+            exact, _ = self.forward(self.model64, draws.cast(arguments, torch.float64))
+        for i, target in enumerate(request["targets"]):
+            self.area("expected", target["exact"], 0)[: len(leaves[0])].copy_(exact[i])
+            self.area("expected", target["eager"], 0)[: len(leaves[0])].copy_(eager[i])
+        return {}
+
     def answer(self, base: int, place: int, targets: list[dict[str, Any]]) -> None:
         leaves = [self.area("staging", spec, base) for spec in self.plan["leaves"]]
         arguments = build_tree(self.plan["arguments"], leaves)
         eager, eager_found = self.forward(self.model, arguments)
+        for i, target in enumerate(targets):
+            self.write_answer(target["eager"], eager[i])
         exact, exact_found = (eager, eager_found)
         if self.model64 is not None:
+            del eager  # memory
             exact, exact_found = self.forward(self.model64, draws.cast(arguments, torch.float64))
         for i, target in enumerate(targets):
             self.write_answer(target["exact"], exact[i])
-            self.write_answer(target["eager"], eager[i])
             chosen = ties.selection_of(exact[i], exact_found) if isinstance(exact[i], torch.Tensor) else None
             if chosen is not None:
                 selection = exact_found[chosen]
                 self.selections[place, i] = (selection, self.score_error(selection, eager_found[chosen]))
 
     def score_error(self, exact: ties.Selection, eager: ties.Selection) -> float:
-        gap = (exact.scores.double() - eager.scores.double()).abs()
-        return float(gap[gap.isfinite()].max()) if gap.isfinite().any() else 0.0
+        """Largest difference between the two sets of scores, where both are finite."""
+        worst = 0.0
+        pairs = zip(
+            exact.scores.reshape(-1).split(SCORES_AT_ONCE), eager.scores.reshape(-1).split(SCORES_AT_ONCE), strict=True
+        )
+        for a, b in pairs:
+            gap = (a.double() - b.double()).abs_()
+            worst = max(worst, float(torch.where(gap.isfinite(), gap, 0.0).max())) if gap.numel() else worst
+        return worst
 
     def forward(self, model: torch.nn.Module, arguments: list[Any]) -> tuple[list[Any], list[ties.Selection]]:
         collector = ties.Selections()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,6 @@ COMPILE_LIMIT_S = 300.0
 REFERENCE_FILE = "problem.py"
 
 
-def region_side(side: str) -> str:
-    return "candidate" if side == "candidate" else "reference"
-
-
 def new_seed() -> int:
     return secrets.randbits(48)
 
@@ -42,22 +39,26 @@ class Bench:
 
     def __init__(self, problem: ProblemCase, box: sandbox.Sandbox, scratch: Path, device: Device) -> None:
         self.problem, self.box, self.scratch, self.device = problem, box, scratch, device
-        # A region a side: what the references are given must not lie before a candidate ahead of its own block.
-        self.regions: dict[str, Area] = {}
+        self.region = device.area("region")  # every side reads its inputs in this one place
         self.references: dict[tuple[str, int], Worker] = {}
         self.failures: dict[str, str] = {}
+        self.seconds: dict[str, float] = {}  # what setting up took
+        self.canaries_us: list[float] = []  # after blocks of the references
         self.memory_bytes = int(environment.available_bytes() * WORKER_MEMORY_SHARE)
         self.oracle: Oracle | None = None
         self.compile_box: SubServer | None = None
 
     def prepare(self, compiled: bool) -> None:
         """Describes the problem and lays out the shared areas; `compiled` says that torch.compile will be wanted."""
+        started = time.monotonic()
         self.box.wait_ready()
+        self.seconds["reference sandbox"] = time.monotonic() - started
         if compiled:
             self.compile_box = SubServer(self.box, ["kbench.oracle.compiled"], self.scratch)
         self.oracle = Oracle(self.box, self.scratch, self.device)
         path = f"{self.box.problem_path}/{REFERENCE_FILE}"
         self.description = self.oracle.describe(self.problem, path, new_seed())
+        self.seconds["description"] = time.monotonic() - started - self.seconds["reference sandbox"]
         if self.description["stochastic"]:
             raise ProblemError(
                 f"{self.problem.id}: forward is random: two calls on one input differ, so no kernel can be judged by it"
@@ -65,28 +66,34 @@ class Bench:
         if self.compile_box is not None:  # its imports would disturb what is timed next
             self.compile_box.wait_ready()
             self.description |= self.oracle.ask(do="time")
-        small = lay_out(self.description, 1)
+        self.seconds["torch.compile's imports"] = time.monotonic() - started - sum(self.seconds.values())
+        started = time.monotonic()
+        self.plan_memory()
+        self.seconds["areas"] = time.monotonic() - started
+
+    def plan_memory(self) -> None:
+        """How many calls a block gets, how many answers are kept at once; then the areas."""
+        assert self.oracle is not None
+        small = lay_out(self.description, slots=1, checked=1)
         call_bytes = small.slot_bytes + sum(leaf.size_bytes for leaf in small.outputs)
         self.calls = clock.plan_calls(
             self.description["call_us"],
             call_bytes,
-            self.device.slot_bytes(),
+            self.device.slot_bytes(small.slot_bytes),
             self.device.block_us,
             self.device.least_calls,
         )
-        self.layout: Layout = lay_out(self.description, self.calls[-1] + DECOY_SLOTS)
+        self.layout: Layout = lay_out(
+            self.description, self.calls[-1] + DECOY_SLOTS, self.device.checked_calls(small.expected_bytes)
+        )
         self.oracle.map(self.layout, self.description["arguments"])
-        for side in ("candidate", "reference"):
-            self.regions[side] = self.device.area(f"region-{side}")
-            self.regions[side].allocate(self.layout.region_bytes)
+        self.region.allocate(self.layout.region_bytes)
 
     @property
     def stateful(self) -> bool:
         return bool(self.description["mutated"])
 
-    def load_order(
-        self, side: str, box: sandbox.Sandbox, file: str, class_name: str, compile_mode: str | None
-    ) -> dict[str, Any]:
+    def load_order(self, box: sandbox.Sandbox, file: str, class_name: str, compile_mode: str | None) -> dict[str, Any]:
         layout, description = self.layout, self.description
         return {
             "path": f"{box.build_path}/{file}", "class_name": class_name, "compile": compile_mode,
@@ -96,7 +103,7 @@ class Bench:
             "precision": TORCH_DTYPE[self.problem.precision], "device": self.problem.device,
             "tf32": self.problem.precision is Precision.TF32,
             "construct_seed": new_seed(), "max_calls": len(layout.slots), "max_leaves": layout.max_leaves,
-            "table_bytes": layout.table_bytes, "region": self.regions[region_side(side)].ticket(),
+            "table_bytes": layout.table_bytes, "region": self.region.ticket(),
         }  # fmt: skip
 
     @property
@@ -108,8 +115,7 @@ class Bench:
 
     def new_worker(self, box: sandbox.Sandbox | SubServer, side: str) -> Worker:
         name = f"{side}-{os.urandom(4).hex()}"
-        region = self.regions[region_side(side)]
-        return Worker(box, self.layout, self.device, region, self.scratch, name, self.memory_bytes)
+        return Worker(box, self.layout, self.device, self.region, self.scratch, name, self.memory_bytes)
 
     def reference(self, side: str, pair: int) -> Worker | None:
         """The reference worker of that side and pair, made on first use; None where the reference fails on that side."""
@@ -117,7 +123,7 @@ class Bench:
             return None
         if (side, pair) not in self.references:
             worker = self.new_worker(self.server(side), side)
-            order = self.load_order(side, self.box, REFERENCE_FILE, "Model", "" if side == "compile" else None)
+            order = self.load_order(self.box, REFERENCE_FILE, "Model", "" if side == "compile" else None)
             try:
                 worker.load(order, COMPILE_LIMIT_S)
             except (Tamper, WorkerGone, WorkerFailed, TimedOut) as error:
@@ -156,8 +162,7 @@ class Bench:
         if self.compile_box is not None:
             self.compile_box.close()
         self.box.close()
-        for region in self.regions.values():
-            region.close()
+        self.region.close()
 
     @property
     def staging(self) -> Area:
@@ -184,6 +189,13 @@ class Bench:
         assert self.oracle is not None
         bases = [self.layout.slots[slot] for slot in slots]
         return self.oracle.expect(self.layout, bases, want, state, self.stateful)
+
+    def expect_rows(self, slots: Sequence[int], rows: Sequence[int]) -> None:
+        """Fills the row answers for row rows[i] of the call on slots[i]."""
+        assert self.oracle is not None
+        targets = [answer.plain() for answer in self.layout.row_answers]
+        bases = [self.layout.slots[slot] for slot in slots]
+        self.oracle.ask(do="rows", bases=bases, rows=list(rows), targets=targets)
 
     def wrong_places(self, index: tuple[int, int], chosen: torch.Tensor, k: float) -> tuple[int, int]:
         """How many of a candidate's indices name a wrong place, and the flat position of the first."""

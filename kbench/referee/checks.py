@@ -12,7 +12,7 @@ import torch
 from kbench import devices
 from kbench.referee import compare, outputs
 from kbench.referee.bench import Bench
-from kbench.referee.layout import CHECKED_AT_ONCE, Answer
+from kbench.referee.layout import Answer
 from kbench.referee.outputs import Published, Wrong, output_name
 from kbench.referee.worker import Block, Worker
 from kbench.types import FailedCall, Gate, Mismatch, Status
@@ -29,16 +29,21 @@ class Checks:
     def __init__(self, bench: Bench, oracle_s: float) -> None:
         self.bench = bench
         self.budgets: dict[str, compare.Budget] = {}
-        self.checked = self.blocks = self.state_checks = self.decoys = 0
+        self.checked = self.sliced = self.blocks = self.state_checks = self.decoys = 0
         self.mismatch: Mismatch | None = None
         self.failed_call: FailedCall | None = None
         cost_s = 5 * bench.description["call_us"] / 1e6
-        self.checks_a_block = max(1, min(CHECKED_AT_ONCE, int(oracle_s / 20 / max(cost_s, 1e-4))))
+        self.checks_a_block = max(1, min(len(bench.layout.answers), int(oracle_s / 20 / max(cost_s, 1e-4))))
 
     def block(self, worker: Worker, block: Block, rows: list[list[Published]], recipes: dict[int, FailedCall]) -> None:
         self.blocks += 1
         self.inputs(worker, block, rows)
         chosen = self.choose(block, recipes)
+        picked = self.pick_rows(block, chosen)
+        slices = {
+            call: [outputs.take(worker.hands, outputs.row(item, at)) for item in rows[call]]
+            for call, at in picked.items()
+        }
         taken = {call: [outputs.take(worker.hands, item) for item in rows[call]] for call in chosen}
         states = self.read_state(worker, block)
         self.leave_decoys(worker, rows, taken)
@@ -53,15 +58,50 @@ class Checks:
                     raise self.late_or_wrong(worker, item, wrong) from wrong
             self.checked += 1
         self.failed_call = None
+        self.rows(worker, block, rows, picked, slices, recipes)
         self.state(states, follow)
+
+    def pick_rows(self, block: Block, chosen: Sequence[int]) -> dict[int, int]:
+        """A random row of every call that is not checked whole, where rows can be checked by themselves."""
+        answers = self.bench.layout.row_answers
+        if not answers:
+            return {}
+        calls = [call for call in range(len(block.slots)) if call not in chosen]
+        room = min(answer.exact.shape[0] for answer in answers)
+        size = self.bench.description["batch"]
+        return {call: _random.randrange(size) for call in _random.sample(calls, min(room, len(calls)))}
+
+    def rows(
+        self, worker: Worker, block: Block, rows: list[list[Published]], picked: dict[int, int],
+        slices: dict[int, list[torch.Tensor]], recipes: dict[int, FailedCall],
+    ) -> None:  # fmt: skip
+        """The slices against their answers, all calls at once."""
+        if not picked:
+            return
+        calls = list(picked)
+        self.bench.expect_rows([block.slots[call] for call in calls], list(picked.values()))
+        for output, answer in enumerate(self.bench.layout.row_answers):
+            actual = torch.stack([slices[call][output] for call in calls])
+            name = output_name(self.bench.layout, output)
+            try:
+                self.value(name, actual, answer.first(len(calls)), budget=f"{name}, by rows")
+            except Wrong as wrong:
+                assert self.mismatch is not None
+                call = calls[self.mismatch.index[0]]
+                self.failed_call = replace(recipes[block.slots[call]], calls_before=call)
+                self.mismatch = replace(self.mismatch, index=(picked[call], *self.mismatch.index[1:]))
+                raise self.late_or_wrong(worker, rows[call][output], wrong) from wrong
+        self.sliced += len(calls)
 
     def choose(self, block: Block, recipes: dict[int, FailedCall]) -> list[int]:
         """Which calls to check, known to nobody before now: the near-duplicate, its original, and random others."""
         calls = range(len(block.slots))
         twins = [recipes[slot].input_seed for slot in block.slots if recipes[slot].near_seed is not None]
         chosen = {call for call in calls if recipes[block.slots[call]].input_seed in twins}
+        room = len(self.bench.layout.answers)
+        chosen = set(_random.sample(sorted(chosen), min(room, len(chosen))))
         others = [call for call in calls if call not in chosen]
-        wanted = max(0, min(CHECKED_AT_ONCE, self.checks_a_block + len(chosen)) - len(chosen))
+        wanted = max(0, min(room, self.checks_a_block + len(chosen)) - len(chosen))
         return sorted(chosen | set(_random.sample(others, min(wanted, len(others)))))
 
     def inputs(self, worker: Worker, block: Block, rows: list[list[Published]]) -> None:
@@ -82,8 +122,10 @@ class Checks:
         name = output_name(self.bench.layout, item.output)
         self.value(name, actual, answer, (place, item.output) if index else None)
 
-    def value(self, name: str, actual: torch.Tensor, answer: Answer, index: tuple[int, int] | None = None) -> None:
-        """One tensor against its exact and eager answers."""
+    def value(
+        self, name: str, actual: torch.Tensor, answer: Answer, index: tuple[int, int] | None = None, budget: str = ""
+    ) -> None:
+        """One tensor against its exact and eager answers. `budget` names the budget where it is not the tensor's own."""
         assert self.bench.oracle is not None
         exact, eager = self.bench.oracle.value(answer.exact), self.bench.oracle.value(answer.eager)
         if exact.dtype == torch.int64:
@@ -95,14 +137,14 @@ class Checks:
         if differs is not None:
             self.wrong(name, differs, actual, exact, "values", "NaN or infinity stands in the wrong places")
         eps = EPS[str(actual.dtype).removeprefix("torch.")]
-        budget = self.budgets.setdefault(name, compare.Budget())
+        limits = self.budgets.setdefault(budget or name, compare.Budget())
         errors = compare.error_of(actual, exact, eps)
-        if budget.learnt < compare.LEARNT_CALLS or not budget.admits(errors):
-            budget.learn(compare.error_of(eager, exact, eps))
-        if not budget.admits(errors):
-            over = max(budget.figures(), key=lambda f: f.candidate / f.budget)
+        if limits.learnt < compare.LEARNT_CALLS or not limits.admits(errors):
+            limits.learn(compare.error_of(eager, exact, eps))
+        if not limits.admits(errors):
+            over = max(limits.figures(), key=lambda f: f.candidate / f.budget)
             told = f"{over.metric} error {over.candidate:.2e} against fp64, budget {over.budget:.2e} (eager: {over.eager:.2e})"
-            self.wrong(name, compare.outside_budget(actual, exact, budget), actual, exact, "values", told)
+            self.wrong(name, compare.outside_budget(actual, exact, limits), actual, exact, "values", told)
 
     def integers(
         self, name: str, actual: torch.Tensor, exact: torch.Tensor, eager: torch.Tensor, index: tuple[int, int] | None
@@ -110,7 +152,7 @@ class Checks:
         mine = actual.to(torch.int64)
         self.budgets.setdefault(name, compare.Budget())
         if index is None:
-            wrong = (mine != exact) & (mine != eager)
+            wrong = (mine != exact) & (mine != eager.to(torch.int64))
             if bool(wrong.any()):
                 self.wrong(name, wrong, mine, exact, "values", f"{int(wrong.sum())} of {wrong.numel()} integers differ")
             return
@@ -207,6 +249,9 @@ class Checks:
         share = max(
             (f.candidate / f.budget for b in self.budgets.values() for f in b.figures() if f.budget), default=0.0
         )
+        values = f"{self.checked} of {calls} outputs against fp64"
+        values += f", a row of {self.sliced} more" if self.sliced else ""
+        values += f", worst at {share:.2f} of budget"
         state = (
             f"{self.state_checks} blocks: as the reference's, nothing else changed"
             if self.bench.layout.state
@@ -216,7 +261,7 @@ class Checks:
             Gate("wire", seen or None, f"{self.blocks} blocks, every message asked for"),
             Gate("structure", seen or None, f"{calls} calls returned {shapes}"),
             Gate("inputs", seen or None, f"unchanged in all {calls} calls, compared bit for bit"),
-            Gate("values", self.checked > 0 or None, f"{self.checked} of {calls} outputs against fp64, worst at {share:.2f} of budget"),
+            Gate("values", self.checked > 0 or None, values),
             Gate("state", (self.state_checks > 0 or not self.bench.layout.state) or None, state),
             Gate("decoys", self.decoys > 0 or None, f"{self.decoys} outputs overwritten with other calls' answers"),
         )  # fmt: skip

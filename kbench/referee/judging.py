@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -64,6 +65,7 @@ class Judging:
         self.shares: provenance.Shares | None = None
         self.policy = Gate("policy", None, "not traced")
         self.last_elapsed: dict[str, float] = {}
+        self.again: Counter[str] = Counter()  # rounds that were played again, by reason
 
     def run(self) -> Verdict:
         try:
@@ -88,7 +90,7 @@ class Judging:
                 self.samples, self.case.baselines, self.case.calibration, self.case.protocol.interval,
                 self.case.problem.device,
             )  # fmt: skip
-        failed = (f"no {side} baseline: {reason[:200]}" for side, reason in self.bench.failures.items())
+        failed = (f"no {side} baseline: {reason[:300]}" for side, reason in self.bench.failures.items())
         return self.accept(replace(timing, flags=(*timing.flags, *failed)))
 
     def repeat_if_it_shrinks(self) -> None:
@@ -131,15 +133,17 @@ class Judging:
                 return self.blocks(sides, turn, calls, pair)
             except Again as error:
                 again.append(error)
-            busy = [error for error in again if error.side == "candidate" and error.reason == BUSY]
+                self.again[f"{error.side}: {error.reason.partition(' (')[0]}"] += 1
+            busy = [error for error in again if error.side == "candidate" and error.reason.startswith(BUSY)]
             if len(busy) >= MOST_BUSY:
-                raise Wrong(Status.TIMING_INVALID, "finished", "work was still running after done was flipped")
+                raise Wrong(Status.TIMING_INVALID, "finished", busy[-1].reason)
             if len(again) >= MOST_AGAIN:
                 told = f"{len(again)} rounds in a row said nothing: {again[-1].side}: {again[-1].reason}"
                 raise Tamper(told) if again[-1].side == "candidate" else RefereeError(told)
 
     def blocks(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
         self.fresh_inputs(calls, families=turn < SETTLING)
+        self.get_ready(sides["candidate"])  # while the inputs lie in staging alone: all sides read them in one place
         samples = self.empty_block(sides, pair)
         for side in list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides)):
             try:
@@ -167,9 +171,7 @@ class Judging:
         """The pair's workers, loaded and with weights: the candidate's anew, the references' kept for later candidates."""
         with self.stage("workers"):
             self.candidate = self.candidate_worker()
-            order = self.bench.load_order(
-                "candidate", self.box, self.case.file, self.case.class_name, self.case.compile_mode
-            )
+            order = self.bench.load_order(self.box, self.case.file, self.case.class_name, self.case.compile_mode)
             self.candidate.load(order, self.case.timeout_s)
             self.weights, self.freezer = self.candidate.weights, self.candidate.freezer.kind
             if self.weights == "by_seed":
@@ -249,18 +251,18 @@ class Judging:
         side = next((side for side in sides if side != "candidate"), None)
         if side is None:
             return []
+        sides[side].arm(REFERENCE_LIMIT_S)
         block = sides[side].block((), self.device.flush, REFERENCE_LIMIT_S)
         return [BlockSample(side, pair, 0, block.elapsed_us)]
 
     def play(self, side: str, worker: Worker, calls: int, pair: int) -> BlockSample:
         """One block of one side, and what is done while it stands frozen afterwards."""
-        if self.bench.stateful:
-            self.give_weights(worker)
         try:
+            if side != "candidate":
+                self.get_ready(worker)
             block = self.run_block(side, worker)
             rows = outputs.published(self.bench.layout, self.bench.description["structure"], block.table, calls)
-            if outputs.repeats_storage(rows):
-                block, rows = self.run_cloned(side, worker, calls)
+            self.keep_apart(side, worker, rows)
             self.reach(side, worker, rows)
         except (Tamper, WorkerGone, WorkerFailed, TimedOut, Wrong) as error:
             if side == "candidate":
@@ -286,6 +288,22 @@ class Judging:
                 raise Again("candidate", MOVED) from wrong
             raise
 
+    def get_ready(self, worker: Worker) -> None:
+        if worker.armed:
+            return
+        if self.bench.stateful:
+            self.give_weights(worker)
+        worker.arm(self.case.timeout_s)
+
+    def keep_apart(self, side: str, worker: Worker, rows: list[list[outputs.Published]]) -> None:
+        """A static output buffer: from here on the worker program clones each output, inside the clock."""
+        if not outputs.repeats_storage(rows):
+            return
+        if worker.clone:
+            raise Tamper("outputs of different calls overlap although each was cloned")
+        worker.clone = True
+        raise Again(side, "outputs of different calls lie in one place")
+
     def reach(self, side: str, worker: Worker, rows: list[list[outputs.Published]]) -> None:
         """Whether the lane's hands reach every output. Where they do not the worker tells, and the round is played again."""
         spans = outputs.spans_of(rows)
@@ -309,25 +327,16 @@ class Judging:
         started = time.monotonic()
         inputs = self.seconds.get("inputs", 0.0)
         block = worker.block(self.order, prepare, limit_s)
-        if self.device.busy():
+        probe_us = self.device.probe_us()
+        if self.device.is_late(probe_us, self.bench.canaries_us):
             self.device.wait_idle()
-            raise Again(side, BUSY)
+            raise Again(side, f"{BUSY} (the canary took {probe_us:.0f} us)")
+        if side != "candidate":
+            self.bench.canaries_us.append(probe_us)
         name = f"blocks of {side}"
         spent = time.monotonic() - started - (self.seconds.get("inputs", 0.0) - inputs)
         self.seconds[name] = self.seconds.get(name, 0.0) + spent
         return block
-
-    def run_cloned(self, side: str, worker: Worker, calls: int) -> tuple[Block, list[list[outputs.Published]]]:
-        """A static output buffer: from here on the worker program clones each output, inside the clock."""
-        if not worker.clone:
-            worker.clone = True
-            if self.bench.stateful:
-                self.give_weights(worker)
-            block = self.run_block(side, worker)
-            rows = outputs.published(self.bench.layout, self.bench.description["structure"], block.table, calls)
-            if not outputs.repeats_storage(rows):
-                return block, rows
-        raise Tamper("outputs of different calls overlap although each was cloned")
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -351,7 +360,7 @@ class Judging:
     def accept(self, timing: Timing) -> Verdict:
         gates = (
             *self.checks.gates(self.calls_made),
-            clock_gate(timing, self.freezer, len(self.bench.calls)),
+            clock_gate(timing, self.freezer, len(self.bench.calls), self.again),
             self.policy,
         )
         if self.policy.passed is False:
@@ -373,9 +382,10 @@ class Judging:
         )  # fmt: skip
 
 
-def clock_gate(timing: Timing, freezer: str, planned: int) -> Gate:
+def clock_gate(timing: Timing, freezer: str, planned: int, again: Counter[str]) -> Gate:
     counts = {sample.k for sample in timing.samples if sample.k}
     enough = len(counts) >= min(planned, clock.MIN_CALLS) and all(t > 0 for t in timing.latency_us.values())
     blocks = len(timing.samples)
     evidence = f"{blocks} blocks of {len(counts)} different K, idle sides stopped by {freezer}"
+    evidence += "".join(f"; {count} rounds played again ({reason})" for reason, count in again.items())
     return Gate("clock", enough, evidence)

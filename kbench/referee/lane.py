@@ -13,17 +13,19 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbench import environment, freezer, sandbox
 from kbench.candidate import protocol
 from kbench.codec import decode, encode
-from kbench.errors import KBenchError, ProblemError
+from kbench.errors import KBenchError, ProblemError, RefereeError
 from kbench.processes import spawn
 from kbench.referee.case import TORCH_DTYPE, Case, ProblemCase
 
@@ -40,7 +42,9 @@ class Lane:
         self.rung, self.cache, self.scratch = rung, cache, scratch
         self.bench: Bench | None = None
         self.box: sandbox.Sandbox | None = None
+        self.unfilled = False  # whether the box still waits for its build
         self.device: Device | None = None
+        self.spare: sandbox.Sandbox | None = None  # started ahead, empty: the next candidate's
         self.setup: dict[str, float] = {}
 
     def survey(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +68,9 @@ class Lane:
         if self.bench is None or self.bench.problem != problem:
             started = time.monotonic()
             self.open_bench(problem, compiled)
-            self.setup = {"reference set-up": time.monotonic() - started}
+            assert self.bench is not None
+            rest = time.monotonic() - started - sum(self.bench.seconds.values())
+            self.setup = {"lane's imports": rest, **self.bench.seconds}
 
     def open_bench(self, problem: ProblemCase, compiled: bool) -> None:
         self.close_bench()
@@ -95,13 +101,22 @@ class Lane:
     def warm(self, problem: ProblemCase, build_folder: str, builtin: bool) -> None:
         """Starts the candidate's sandbox, so that its imports run beside the reference's.
 
-        A baseline in the candidate's place is the problem's own code: it may use what Inductor compiled before.
+        A baseline in the candidate's place is the problem's own code: it may use what Inductor compiled before. With a
+        GPU there are cores to spare while it is busy: the next candidate's sandbox is started then.
         """
         self.drop_box()
-        cache = str(self.inductor()) if builtin else None
+        self.unfilled = False
         shared = environment.build_environment(problem.device)
-        plan = sandbox.Plan(build=build_folder, cache=cache, devices=nodes(problem), environment=shared)
-        self.box = sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
+        plan = sandbox.Plan(devices=nodes(problem), environment=shared)
+        if problem.device == "cpu" or builtin or self.rung == "rlimits":
+            cache = str(self.inductor()) if builtin else None
+            self.box = self.new_box(replace(plan, build=build_folder, cache=cache))
+            return
+        self.box, self.spare = self.spare or self.new_box(plan), self.new_box(plan)
+        self.unfilled = True
+
+    def new_box(self, plan: sandbox.Plan) -> sandbox.Sandbox:
+        return sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
 
     def inductor(self) -> Path:
         folder = self.cache / "inductor"
@@ -120,6 +135,8 @@ class Lane:
         started = time.monotonic()
         assert self.box is not None
         self.box.wait_ready()
+        if self.unfilled:
+            fill(self.box, case.build_folder, self.scratch)
         setup, self.setup = self.setup, {}
         setup["candidate's sandbox"] = time.monotonic() - started
         try:
@@ -141,7 +158,29 @@ class Lane:
 
     def close(self) -> None:
         self.drop_box()
+        if self.spare is not None:
+            self.spare.close()
+            self.spare = None
         self.close_bench()
+
+
+def fill(box: sandbox.Sandbox, build_folder: str, scratch: Path) -> None:
+    """Brings a build into a sandbox that was started without one; files keep their times, or ninja would build again."""
+    read, write = os.pipe()
+    hold = freezer.create(f"kbench-{os.getpid()}-unpack-{os.urandom(4).hex()}", None)
+    log = os.open(scratch / "unpack.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    try:
+        channel = spawn(box, {"role": "unpack", "limits": {}, "folder": box.build_path}, [read], log, hold).channel
+        os.close(read)
+        with channel, os.fdopen(write, "wb") as stream:
+            subprocess.run(["tar", "--format=posix", "-C", build_folder, "-c", "."], check=True, stdout=stream)
+            stream.close()
+            channel.settimeout(SURVEY_LIMIT_S)
+            if channel.recv(2) != b"ok":
+                raise RefereeError(f"the build could not be brought into the sandbox: {box.last_words()}")
+    finally:
+        os.close(log)
+        hold.close()
 
 
 def nodes(problem: ProblemCase) -> tuple[str, ...]:

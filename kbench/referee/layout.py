@@ -1,7 +1,7 @@
 """Where everything lies in the shared areas, worked out once a problem from what the oracle described.
 
 staging, and every worker's region    init tensors | state | slot 0 | slot 1 | ...     (the same offsets in both)
-expected                              per checked call and output: exact (fp64), eager | state | an index answer
+expected                              per checked call and output: exact (fp64), eager | state | an index answer | rows
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from kbench.candidate import protocol
 ALIGNMENT = 256
 SKEW = 4096 + 256  # between slots: the same element of two slots must not always fall into the same cache set
 MAX_SLOTS = 1024
-CHECKED_AT_ONCE = 4
 ITEM_BYTES = {
     "float64": 8, "int64": 8, "complex64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
     "complex128": 16, "bool": 1, "uint8": 1, "int8": 1, "scalar": 8,
@@ -89,10 +88,25 @@ def answer_leaf(leaf: Leaf) -> Leaf:
     return Leaf("float64" if floating else "int64", shape, stride, name=leaf.name)
 
 
+def eager_leaf(leaf: Leaf) -> Leaf:
+    """How eager's answer is written: in its own dtype (complex as pairs); contiguous."""
+    exact = answer_leaf(leaf)
+    own = {"complex64": "float32", "complex128": "float64", "scalar": "float64"}.get(leaf.dtype, leaf.dtype)
+    return Leaf(own, exact.shape, exact.stride, name=leaf.name)
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     exact: Leaf
     eager: Leaf
+
+    def first(self, count: int) -> Answer:
+        """The first `count` entries of dimension 0."""
+        leaves = [
+            Leaf(leaf.dtype, (count, *leaf.shape[1:]), leaf.stride, leaf.offset, leaf.name)
+            for leaf in (self.exact, self.eager)
+        ]
+        return Answer(*leaves)
 
     def plain(self) -> dict[str, Any]:
         return {"exact": self.exact.plain(), "eager": self.eager.plain(), "name": self.exact.name}
@@ -110,8 +124,12 @@ class Layout:
     answers: tuple[tuple[Answer, ...], ...]  # per checked call, per output
     state_answers: tuple[Answer, ...]
     index_answers: tuple[Leaf, ...]  # where an index output of the candidate is put for the oracle, per output
+    row_answers: tuple[
+        Answer, ...
+    ]  # per output, for one row of each of many calls; empty where rows do not stand alone
     expected_bytes: int
     weight_bytes: int
+    on_gpu: bool
 
     @property
     def table_bytes(self) -> int:
@@ -122,27 +140,35 @@ class Layout:
         return len(self.outputs)
 
 
-def lay_out(description: dict[str, Any], slots: int) -> Layout:
+def lay_out(description: dict[str, Any], slots: int, checked: int) -> Layout:
+    """`slots` input slots, and room for the answers of `checked` calls."""
     init, at = placed([leaf_of(spec) for spec in description["init_leaves"]])
     state, weight_end = placed([leaf_of(spec) for spec in description["state"]], at)
     leaves, slot_bytes = placed([leaf_of(spec) for spec in description["leaves"]])
     outputs = tuple(leaf_of(spec) for spec in description["outputs"])
     bases = tuple(weight_end + i * (slot_bytes + SKEW) for i in range(slots))
     answers, at = [], 0
-    for _ in range(CHECKED_AT_ONCE):
+    for _ in range(checked):
         pairs, at = _answers(outputs, at)
         answers.append(pairs)
     state_answers, at = _answers(state if description["mutated"] else (), at)
     index_answers, at = placed([answer_leaf(leaf) for leaf in outputs], at)
+    row_answers, at = _answers([rows_of(leaf, slots) for leaf in outputs] if description["batch"] else (), at)
     return Layout(
         init, state, leaves, outputs, bases, slot_bytes, weight_end + slots * (slot_bytes + SKEW),
-        tuple(answers), state_answers, index_answers, max(at, 1), weight_end,
+        tuple(answers), state_answers, index_answers, row_answers, max(at, 1), weight_end, description["device"] != "cpu",
     )  # fmt: skip
+
+
+def rows_of(leaf: Leaf, calls: int) -> Leaf:
+    """One row of each of `calls` calls, of at most a whole output's size; contiguous."""
+    shape = (min(calls, leaf.shape[0]), *leaf.shape[1:])
+    return Leaf(leaf.dtype, shape, tuple(math.prod(shape[i + 1 :]) for i in range(len(shape))), name=leaf.name)
 
 
 def _answers(leaves: Sequence[Leaf], at: int) -> tuple[tuple[Answer, ...], int]:
     pairs = []
     for leaf in leaves:
-        (exact, eager), at = placed([answer_leaf(leaf)] * 2, at)
+        (exact, eager), at = placed([answer_leaf(leaf), eager_leaf(leaf)], at)
         pairs.append(Answer(exact, eager))
     return tuple(pairs), at

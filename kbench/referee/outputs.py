@@ -69,7 +69,7 @@ def _row(layout: Layout, structure: int, table: bytes, call: int) -> list[Publis
 
 def _leaf(layout: Layout, table: bytes, at: int, call: int, index: int) -> Published:
     wanted, name = layout.outputs[index], output_name(layout, index)
-    address, _, _, code, ndim, plain, _, *rest = protocol.LEAF.unpack_from(table, at)
+    address, _, _, code, ndim, plain, on_gpu, *rest = protocol.LEAF.unpack_from(table, at)
     if wanted.dtype == "scalar":
         if code != protocol.SCALAR:
             raise Wrong(Status.INCORRECT, "structure", f"{name} is no number where a Python number was expected")
@@ -84,6 +84,9 @@ def _leaf(layout: Layout, table: bytes, at: int, call: int, index: int) -> Publi
     dtype = protocol.DTYPES[code]
     if dtype != wanted.dtype:
         raise Wrong(Status.INCORRECT, "structure", f"{name} is {dtype} where {wanted.dtype} was expected")
+    if bool(on_gpu) != layout.on_gpu:
+        here, there = ("the GPU", "the host") if on_gpu else ("the host", "the GPU")
+        raise Wrong(Status.INCORRECT, "structure", f"{name} lies in memory of {here} where {there} was expected")
     stride = tuple(rest[protocol.MAX_DIMS : protocol.MAX_DIMS + ndim])
     leaf = Leaf(dtype, wanted.shape, stride, aliases_input=wanted.aliases_input)
     if min(stride, default=0) < 0 or leaf.extent > MAX_GAP_FACTOR * max(leaf.elements, 4096):
@@ -119,6 +122,12 @@ def take(hands: Hands, item: Published) -> torch.Tensor:
         raise Wrong(Status.TAMPER, "outputs", told)
     flat = raw.view(getattr(torch, item.leaf.dtype)) if raw.numel() else raw.to(getattr(torch, item.leaf.dtype))
     return flat.as_strided(item.leaf.shape, item.leaf.stride) if raw.numel() else flat.reshape(item.leaf.shape)
+
+
+def row(item: Published, index: int) -> Published:
+    """One row (of dimension 0) of an output, as an output."""
+    leaf = Leaf(item.leaf.dtype, item.leaf.shape[1:], item.leaf.stride[1:])
+    return Published(item.call, item.output, leaf, item.address + index * item.leaf.stride[0] * ITEM_BYTES[leaf.dtype])
 
 
 def leave_decoy(hands: Hands, item: Published, other: torch.Tensor) -> None:

@@ -7,7 +7,6 @@ pure     no library compute at all
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from kbench.types import Gate
@@ -16,13 +15,6 @@ POLICIES = ("any", "custom", "pure")
 OWN_SHARE = 0.10  # custom: at least this share of a call's time in own code, above what eager's Python costs
 MOSTLY_LIBRARY = 0.5  # below this, own code does most of the work whatever Python costs
 LIBRARY_SHARE = 0.05  # pure: at most this share in library operators that compute
-KERNEL = "kernel:"
-# ATen's own kernels, and those of cuBLAS, cuDNN, CUTLASS and the other libraries that torch calls; copies and fills.
-LIBRARY_KERNEL = re.compile(
-    r"at::|at_cuda|cublas|cudnn|cutlass|_gemm|gemm_|gemv|xmma|nvjet|ampere_|sm\d\d_|cufft|cusparse|cusolver|nccl|thrust|cub::"
-    r"|^Mem(cpy|set)|flash_fwd|fmha|splitKreduce|implicit_convolve|winograd",
-)
-INDUCTOR_KERNEL = re.compile(r"triton_(poi|per|red|tem|for|spl)_")
 COMPILED = ("CompiledFxGraph", "Torch-Compiled Region", "Inductor", "TorchDynamo")
 # Operators that allocate or describe, and compute nothing.
 PASSIVE = {
@@ -47,12 +39,7 @@ class Shares:
 
 
 def shares_of(operators_us: dict[str, float]) -> Shares:
-    """From self times per operator. What is not an aten operator ran in the candidate's own code.
-
-    Where kernels of a GPU were traced, they alone count: Python's share is not the device's work.
-    """
-    if any(name.startswith(KERNEL) for name in operators_us):
-        return shares_of_kernels(operators_us)
+    """From self times per operator, of the processor or the GPU. What is no aten operator ran in the candidate's own code."""
     library = {
         name: spent
         for name, spent in operators_us.items()
@@ -62,15 +49,6 @@ def shares_of(operators_us: dict[str, float]) -> Shares:
     compiled = any(mark in name for name in operators_us for mark in COMPILED)
     top = max(library, key=lambda name: library[name], default="")
     return Shares(own, sum(library.values()), compiled, top)
-
-
-def shares_of_kernels(operators_us: dict[str, float]) -> Shares:
-    kernels = {name.removeprefix(KERNEL): spent for name, spent in operators_us.items() if name.startswith(KERNEL)}
-    library = {name: spent for name, spent in kernels.items() if LIBRARY_KERNEL.search(name)}
-    inductor = any(INDUCTOR_KERNEL.match(name) for name in kernels)
-    compiled = inductor or any(mark in name for name in operators_us for mark in COMPILED)
-    top = max(library, key=lambda name: library[name], default="")[:60]
-    return Shares(sum(kernels.values()) - sum(library.values()), sum(library.values()), compiled, top)
 
 
 def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:

@@ -89,7 +89,7 @@ class Worker:
             os.close(log)
         self.pid, self.line = spawned.pid, Line(spawned.channel)
         self.hands: Hands = device.hands(self.pid, region)
-        self.frozen = False
+        self.frozen = self.armed = False
         self.weights = ""
 
     def load(self, order: dict[str, Any], limit_s: float) -> None:
@@ -102,16 +102,24 @@ class Worker:
         own_seed = {"construct_seed": seed} if self.weights == "by_seed" else {}
         self.line.ask({"do": "weights", **own_seed}, limit_s)
 
+    def arm(self, limit_s: float) -> None:
+        """Everything that can be done before a block. The next block's inputs must not lie in the region yet.
+
+        Once armed it hears nothing until its block: a round that is played again finds it so.
+        """
+        self.thaw()
+        self.armed = True
+        self.line.ask({"do": "arm", "clone": self.clone, "spin": self.device.spins}, limit_s)
+        self.freeze()
+
     def block(self, slots: Sequence[int], prepare: Callable[[], None], limit_s: float) -> Block:
-        """Runs one block of len(slots) calls. `prepare` fills the region, while nothing of the worker runs.
+        """Runs one block of len(slots) calls, once armed. `prepare` fills the region, while nothing of the worker runs.
 
         The inputs, K and the order appear while it is frozen, and letting it go is what starts the clock: there is no
         moment at which it could have worked on them unseen. It is frozen again when this returns.
         """
-        self.thaw()
-        self.line.ask({"do": "arm", "clone": self.clone, "spin": self.device.spins}, limit_s)
-        self.freeze()
         prepare()
+        self.armed = False
         self._clear_table(len(slots))
         sequence = random.SystemRandom().randrange(1, 1 << 32)
         seen = protocol.load_word(self.table.address)

@@ -1,0 +1,95 @@
+"""The referee on a GPU: what is right passes, what cheats or breaks gets its status, and the next attempt is unaffected."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kbench import environment, registry
+from kbench.evaluate import Session, Settings, read_solution
+from kbench.models.builtin import builtin_solution
+from kbench.types import Status, Verdict
+
+CANDIDATES = Path(__file__).parent / "candidates"
+HOSTILE = sorted((CANDIDATES / "hostile").glob("*.py"))
+HONEST = sorted((CANDIDATES / "honest").glob("*.py"))
+RELU = "level1/019_relu"
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(environment.best_device() == "cpu", reason="no NVIDIA driver answers here"),
+]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    os.environ["KBENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    settings = Settings(
+        device="cuda:0", shapes="medium", protocol="quick", policy="any", baselines=("eager",), timeout_s=15.0
+    )
+    with Session(settings) as opened:
+        yield opened
+
+
+def header(path: Path, name: str, default: str) -> str:
+    found = re.search(rf"{name}:\s*([^\n\"]+)", path.read_text())
+    return found.group(1).strip() if found else default
+
+
+def judge(session: Session, path: Path) -> Verdict:
+    problem = registry.find(registry.discover(), header(path, "problem", RELU))
+    return session.judge(problem, read_solution(path))
+
+
+@pytest.mark.parametrize("path", HONEST, ids=lambda p: p.stem)
+def test_an_honest_candidate_is_never_accused(session: Session, path: Path) -> None:
+    verdict = judge(session, path)
+    assert verdict.status is Status.CORRECT, (verdict.message, verdict.gates, verdict.detail[-2000:])
+    assert all(gate.passed for gate in verdict.gates)
+    assert verdict.timing is not None
+
+
+@pytest.mark.parametrize("path", HOSTILE, ids=lambda p: p.stem)
+def test_a_hostile_candidate_gets_its_status_and_the_next_one_is_unaffected(session: Session, path: Path) -> None:
+    verdict = judge(session, path)
+    wanted = {Status(word.strip()) for word in header(path, "expects", "").split(",")}
+    assert verdict.status in wanted, (verdict.message, verdict.gates, verdict.detail[-2000:])
+    slower = header(path, "slower", "")
+    if slower:
+        assert verdict.timing is not None
+        told = verdict.timing.speedup("eager")
+        assert told is not None
+        assert told.value < float(slower)
+    assert session.referee.process is not None
+    assert session.referee.process.poll() is None, "the lane died"
+
+
+def test_after_all_of_that_the_next_attempt_is_unaffected(session: Session) -> None:
+    verdict = judge(session, CANDIDATES / "honest" / "plain_torch.py")
+    assert verdict.status is Status.CORRECT, verdict.message
+
+
+def test_a_candidate_that_looks_everywhere_finds_no_secret(session: Session) -> None:
+    problem = registry.find(registry.discover(), RELU)
+    planted = replace(problem, source=problem.source + "\n# kbench-canary-100001\n", content_hash="planted")
+    before, session.settings = session.settings, replace(session.settings, timeout_s=120.0)
+    try:
+        verdict = session.judge(planted, read_solution(CANDIDATES.parents[1] / "candidates" / "spy.py"))
+    finally:
+        session.settings = before
+    assert verdict.status is Status.CORRECT, verdict.message
+
+
+def test_state_that_the_reference_changes_is_compared_on_the_device(session: Session) -> None:
+    problem = registry.find(registry.discover(), "level3/003_conv_batchnorm_net")
+    verdict = session.judge(problem, builtin_solution("builtin/eager", problem))
+    assert verdict.status is Status.CORRECT, verdict.message
+    assert verdict.weights == "by_name"
+    state = next(gate for gate in verdict.gates if gate.name == "state")
+    assert state.passed
+    assert not state.evidence.startswith("0 ")
