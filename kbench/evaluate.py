@@ -116,7 +116,8 @@ def problem_case(problem: Problem, settings: Settings) -> ProblemCase:
     noise = problem.spec.get("noise_buffers", ())
     return ProblemCase(
         problem.id, problem.source, problem.content_hash, shape, problem.inputs, str(problem.spec.get("mode", "own")),
-        tuple(noise) if isinstance(noise, (list, tuple)) else (), settings.precision, settings.device,
+        tuple(noise) if isinstance(noise, (list, tuple)) else (), problem.spec.get("moves") == "all",
+        settings.precision, settings.device,
     )  # fmt: skip
 
 

@@ -174,7 +174,10 @@ class Timing:
     speedups: tuple[Speedup, ...]
     samples: tuple[BlockSample, ...]
     overhead_us: float = 0.0  # of a block of no call: what go and done cost
-    flags: tuple[str, ...] = ()  # "noisy", "latency_bound", "uncalibrated", "quick"
+    flags: tuple[str, ...] = ()  # "noisy", "latency_bound", "uncalibrated", "quick", "below_floor", "throttled"
+    floor_us: float | None = (
+        None  # what moving the bytes alone takes at the best rate measured; None where not measured
+    )
 
     def speedup(self, baseline: str) -> Speedup | None:
         return next((s for s in self.speedups if s.baseline == baseline), None)

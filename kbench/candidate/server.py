@@ -113,6 +113,7 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
     return {
         "server": server,
         "worker": program("kbench.candidate.worker"),
+        "probe": program("kbench.candidate.probe"),
         "build": program("kbench.candidate.build"),
         "pack": pack,
         "unpack": unpack,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ import click
 MENDS = {
     "c++": "install a C++ compiler (Debian: apt install g++); without one C++ solutions and torch.compile fail",
     "ninja": "pip install ninja",
+    "nvcc": "only for CUDA C++ solutions: install the CUDA toolkit of torch's CUDA version and put its bin on PATH",
     "bwrap": "optional: apt install bubblewrap",
 }
 
@@ -43,6 +45,22 @@ def command(device: str, do_calibrate: bool, as_json: bool) -> int:
     return 0
 
 
+def probe_lane(rung: str, cache: Path, device: str) -> dict[str, str]:
+    """What a lane can do on the device, by doing it."""
+    from kbench.errors import KBenchError
+    from kbench.referee.client import LaneReferee
+
+    try:
+        with LaneReferee(rung, cache) as referee:
+            found = referee.probe(device)
+    except KBenchError as error:
+        return {"lane": f"does not work: {error}"}
+    shared = "works" if found["shared"] else "does not work: outputs could not be read"
+    rates = {f"measured {name}": f"{rate / 1e12:.2f} TB/s" for name, rate in found["peaks"].items()}
+    canary = {"idle canary": f"{found['canary_us']:.0f} us"} if found["peaks"] else {}
+    return {"memory shared into a sandbox": shared, **rates, **canary}
+
+
 def examine(device: str) -> dict[str, dict[str, Any]]:
     from kbench import calibration, environment, freezer, sandbox
 
@@ -57,10 +75,12 @@ def examine(device: str) -> dict[str, dict[str, Any]]:
         kind: f"pairs of identical workers differ by {sd:.1%} (sd of {stored.df[kind]} A/A pairs)"
         for kind, sd in stored.sd.items()
     }
+    rung = sandbox.choose()
     return {
         "device": environment.describe(device),
+        "referee": probe_lane(rung, cache, device),
         "toolchain": tools,
-        "sandbox": {**rungs, "in force": sandbox.choose(), "idle workers stopped by": kind},
+        "sandbox": {**rungs, "in force": rung, "idle workers stopped by": kind},
         "keys": {name: "set" if os.environ.get(name) else "not set" for name in environment.KEYS},
         "calibration": spread or {"none": "no intervals will be shown; run kbench doctor --calibrate"},
         "cache": {"folder": str(cache)},

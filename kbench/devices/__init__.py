@@ -44,6 +44,9 @@ class Device(Protocol):
     spins: bool  # go and done are waited for by spinning, not asleep
     block_us: float  # how long the largest block is to last
     decoy_bytes: int  # of outputs overwritten after a block, at most
+    cache_bytes: int
+    peaks: dict[str, float]  # measured bytes per second of "read", "write", "copy"; empty where they bound nothing
+    peak_bytes_per_s: float | None  # best of measured read, write and copy; None where it is not measured
     least_calls: int  # the largest K is at least this, whatever the memory
 
     def area(self, name: str) -> Area: ...

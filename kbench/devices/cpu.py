@@ -122,9 +122,12 @@ class Cpu:
     name, spins, least_calls = "cpu", False, 4
     block_us = 100_000.0
     decoy_bytes = 32 << 20
+    peak_bytes_per_s: float | None = None  # several levels of caches and shared memory: no rate is a bound
 
     def __init__(self) -> None:
-        size_bytes = min(FLUSH_FACTOR * last_level_cache_bytes(), MAX_FLUSH_BYTES)
+        self.peaks: dict[str, float] = {}
+        self.cache_bytes = last_level_cache_bytes()
+        size_bytes = min(FLUSH_FACTOR * self.cache_bytes, MAX_FLUSH_BYTES)
         self.buffer = torch.zeros(size_bytes, dtype=torch.uint8)
         self.value = 0
 

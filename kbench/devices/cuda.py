@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -29,6 +29,7 @@ CANARY_LAUNCHES = 4
 CANARY_LIMIT = 3.0  # times what it usually takes; another context's work costs up to a time slice, about 2 ms
 CANARY_SURE_US = 1_500.0  # and no less than this while little is known of what is usual
 IDLE_LIMIT_S = 10.0
+PEAK_BYTES = 2 << 30
 
 
 class DeviceArea:
@@ -159,6 +160,9 @@ class Cuda:
         self.nvml = _nvml(index)
         for _ in range(20):
             self.canary_us()
+        self.cache_bytes = int(self.properties.L2_cache_size)
+        self.peaks = measured_peaks()
+        self.peak_bytes_per_s: float | None = max(self.peaks.values())
         self.idle_us = statistics.median(self.canary_us() for _ in range(20))
 
     def area(self, name: str) -> DeviceArea:
@@ -218,6 +222,29 @@ class Cuda:
             "temperature_c": float(pynvml.nvmlDeviceGetTemperature(self.nvml, pynvml.NVML_TEMPERATURE_GPU)),
             "throttle_mask": float(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(self.nvml)),
         }
+
+
+def measured_peaks() -> dict[str, float]:
+    """Bytes per second of reading, writing and copying PEAK_BYTES of device memory, each the best of a few."""
+    source = torch.ones(PEAK_BYTES // 4, device="cuda")
+    target = torch.empty_like(source)
+    kinds: dict[str, tuple[Callable[[], object], int]] = {
+        "read": (lambda: source.sum(), PEAK_BYTES),
+        "write": (lambda: target.fill_(2.0), PEAK_BYTES),
+        "copy": (lambda: target.copy_(source), 2 * PEAK_BYTES),
+    }
+    found = {}
+    for name, (action, moved) in kinds.items():
+        times_ms = []
+        for _ in range(6):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            action()
+            end.record()
+            end.synchronize()
+            times_ms.append(begin.elapsed_time(end))
+        found[name] = moved / (min(times_ms) / 1e3)
+    return found
 
 
 def _nvml(index: int) -> Any:

@@ -36,6 +36,7 @@ class ProblemCase:
     families: tuple[str, ...] = ("default",)
     mode: str = "own"  # "train", "eval", or "own": as the module comes
     noise_buffers: tuple[str, ...] = ()
+    moves_all: bool = False  # the problem declares that a call reads every input and writes every output element
     precision: Precision = Precision.FP32
     device: str = "cpu"
 

@@ -78,6 +78,10 @@ class LaneReferee:
             for item in found
         ]
 
+    def probe(self, device: str) -> dict[str, Any]:
+        """What a lane finds on the device: {"shared": bool, "peaks": bytes per second, "canary_us": float}."""
+        return self.ask(do="probe", device=device)
+
     def judge(self, case: Case) -> Verdict:
         try:
             return decode(Verdict, self.ask(do="judge", case=encode(case))["verdict"])

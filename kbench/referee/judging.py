@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from kbench import devices, sandbox
 from kbench.errors import RefereeError
-from kbench.referee import clock, compare, outputs, provenance
+from kbench.referee import clock, compare, outputs, physics, provenance
 from kbench.referee.bench import Bench, new_seed
 from kbench.referee.case import Case
 from kbench.referee.checks import Checks
@@ -31,6 +31,7 @@ SETTLING = (
 REFERENCE_LIMIT_S = 300.0
 MOST_AGAIN = 8  # rounds in a row that say nothing
 MOST_BUSY = 3  # of them with work left behind done by the candidate; noise does that once
+THROTTLED = 0xE8  # NVML's bits for hardware slowdown, thermal slowdown (software, hardware) and power brake
 EXTRA_PAIRS = 2  # before an accusation that noise could have made
 BUSY, MOVED = "the device was still busy after done", "outputs lie in memory that was not mapped yet"
 _random = random.SystemRandom()
@@ -90,8 +91,19 @@ class Judging:
                 self.samples, self.case.baselines, self.case.calibration, self.case.protocol.interval,
                 self.case.problem.device,
             )  # fmt: skip
+        timing = self.with_physics(timing)
         failed = (f"no {side} baseline: {reason[:300]}" for side, reason in self.bench.failures.items())
         return self.accept(replace(timing, flags=(*timing.flags, *failed)))
+
+    def with_physics(self, timing: Timing) -> Timing:
+        """The floor beside the times; marked where the candidate is below it and nothing says that it cannot be."""
+        floor_us = physics.floor_us(self.bench.layout, self.device.peak_bytes_per_s, self.device.cache_bytes)
+        flags = timing.flags
+        if any(int(sample.conditions.get("throttle_mask", 0)) & THROTTLED for sample in timing.samples):
+            flags = (*flags, "throttled")
+        if floor_us is not None and timing.latency_us["candidate"] < floor_us:
+            flags = (*flags, "below_floor")
+        return replace(timing, flags=flags, floor_us=floor_us)
 
     def repeat_if_it_shrinks(self) -> None:
         """Noise can look like work that is done only in small blocks. More pairs tell: all of them must show it."""
@@ -211,7 +223,7 @@ class Judging:
         yield 1
         yield 1
         if self.is_slow():
-            calls = list(SLOW_CALLS)
+            calls = [calls for calls in SLOW_CALLS if calls <= self.bench.calls[-1]]
         yield calls[-1]
         yield calls[-1]
         for _ in range(self.case.protocol.repeats):
@@ -358,6 +370,10 @@ class Judging:
         return self.verdict(status, evidence, (*others, Gate(gate, False, evidence)), detail)
 
     def accept(self, timing: Timing) -> Verdict:
+        if "below_floor" in timing.flags and self.case.problem.moves_all:
+            mine = timing.latency_us["candidate"]
+            told = f"a call of {mine:.1f} us is faster than its bytes can move ({timing.floor_us:.1f} us)"
+            return self.refuse(Status.TIMING_INVALID, "physics", told)
         gates = (
             *self.checks.gates(self.calls_made),
             clock_gate(timing, self.freezer, len(self.bench.calls), self.again),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kbench.referee.bench import Bench
 
 SURVEY_LIMIT_S = 120.0
+PROBE_BYTES = 1 << 20
 _numbers = iter(range(1, 1 << 30))
 
 
@@ -62,6 +63,32 @@ class Lane:
         finally:
             box.close()
             shutil.rmtree(folder, ignore_errors=True)
+
+    def probe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Whether memory of this lane's can be written from inside a sandbox, and what the device was measured to do."""
+        from kbench.candidate.probe import PATTERN
+        from kbench.devices import open_device
+
+        name = request["device"]
+        device = self.device = self.device or open_device(name)
+        area = device.area("probe")
+        area.allocate(PROBE_BYTES)
+        plan = sandbox.Plan(devices=nodes(name), environment=environment.build_environment(name))
+        box, hold = self.new_box(plan), freezer.create(f"kbench-{os.getpid()}-probe-{os.urandom(3).hex()}", None)
+        log = os.open(self.scratch / "probe.log", os.O_CREAT | os.O_WRONLY, 0o600)
+        try:
+            box.wait_ready()
+            with spawn(box, {"role": "probe", "limits": {}}, [area.fd], log, hold).channel as channel:
+                channel.settimeout(SURVEY_LIMIT_S)
+                protocol.send(channel, {"ticket": area.ticket()})
+                answered = protocol.receive(channel) is not None
+            works = answered and bool((area.flat == PATTERN).all())
+            return {"shared": works, "peaks": device.peaks, "canary_us": device.probe_us()}
+        finally:
+            os.close(log)
+            hold.close()
+            box.close()
+            area.close()
 
     def prepare(self, problem: ProblemCase, compiled: bool) -> None:
         """Describes the problem; from then on its bench is warm."""
@@ -93,7 +120,7 @@ class Lane:
         (folder / "problem.py").write_text(problem.source, encoding="utf-8")
         folder.chmod(0o755)
         plan = sandbox.Plan(
-            build=str(folder), problem=str(folder), oracle=True, cache=str(self.inductor()), devices=nodes(problem),
+            build=str(folder), problem=str(folder), oracle=True, cache=str(self.inductor()), devices=nodes(problem.device),
             environment=environment.build_environment(problem.device),
         )  # fmt: skip
         return sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
@@ -107,7 +134,7 @@ class Lane:
         self.drop_box()
         self.unfilled = False
         shared = environment.build_environment(problem.device)
-        plan = sandbox.Plan(devices=nodes(problem), environment=shared)
+        plan = sandbox.Plan(devices=nodes(problem.device), environment=shared)
         if problem.device == "cpu" or builtin or self.rung == "rlimits":
             cache = str(self.inductor()) if builtin else None
             self.box = self.new_box(replace(plan, build=build_folder, cache=cache))
@@ -183,8 +210,8 @@ def fill(box: sandbox.Sandbox, build_folder: str, scratch: Path) -> None:
         hold.close()
 
 
-def nodes(problem: ProblemCase) -> tuple[str, ...]:
-    return () if problem.device == "cpu" else sandbox.gpu_nodes()
+def nodes(device: str) -> tuple[str, ...]:
+    return () if device == "cpu" else sandbox.gpu_nodes()
 
 
 def survey_one(box: sandbox.Sandbox, folder: Path, i: int, problem: ProblemCase) -> dict[str, Any]:

@@ -17,6 +17,8 @@ FLAG_TEXT = {
     "latency_bound": "latency-bound: below 10 us a call, what is timed is launching",
     "uncalibrated": "no interval: this device is not calibrated for this duration (kbench doctor --calibrate)",
     "quick": "quick: one pair of workers, no interval",
+    "below_floor": "faster than all of its bytes can move: look whether the problem lets some of them stay unread",
+    "throttled": "the GPU slowed itself down (heat or power supply) during some blocks",
 }
 
 
@@ -61,6 +63,11 @@ def _timing(verdict: Verdict) -> Iterator[RenderableType]:
         yield Text(f"  {format_speedup(speedup)} {speedup.baseline}", style="bold")
     times = "   ".join(f"{side} {format_time(us)}" for side, us in timing.latency_us.items())
     yield Text(f"  time of a call: {times}")
+    if timing.floor_us:
+        reached = timing.floor_us / timing.latency_us["candidate"]
+        yield Text(
+            f"  moving its bytes alone takes {format_time(timing.floor_us)}: {reached:.0%} of what memory allows"
+        )
     for flag in timing.flags:
         yield Text(f"  {FLAG_TEXT.get(flag, flag)}", style="yellow")
 

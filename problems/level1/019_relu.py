@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"rows": 509, "cols": 2999},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"rows": 1009, "features": 1021},
 }
 INPUTS = ("default", "signed", "wide", "large_mean")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

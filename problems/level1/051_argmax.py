@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"batch": 3, "length": 521, "cols": 479},
 }
 INPUTS = ("default", "signed", "wide", "ties")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

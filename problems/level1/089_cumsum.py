@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"rows": 503, "cols": 2003},
 }
 INPUTS = ("default", "signed", "wide", "large_mean")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

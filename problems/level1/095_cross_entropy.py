@@ -12,7 +12,7 @@ SHAPES = {
     "odd": {"rows": 1013, "classes": 1499},
 }
 INPUTS = ("default", "signed", "wide", "large_mean")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"batch": 5, "in_channels": 7, "out_channels": 29, "side": 61},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

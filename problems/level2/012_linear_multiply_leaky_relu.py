@@ -12,7 +12,7 @@ SHAPES = {
     "odd": {"rows": 1019, "in_features": 89, "out_features": 997},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

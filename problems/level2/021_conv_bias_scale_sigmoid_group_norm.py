@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"batch": 3, "in_channels": 7, "out_channels": 33, "side": 61, "groups": 11},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

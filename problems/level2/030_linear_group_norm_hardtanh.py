@@ -12,7 +12,7 @@ SHAPES = {
     "odd": {"rows": 1009, "in_features": 89, "out_features": 979, "groups": 11},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

@@ -12,7 +12,7 @@ SHAPES = {
     "odd": {"rows": 1021, "in_features": 67, "out_features": 949, "groups": 13},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

@@ -12,7 +12,7 @@ SHAPES = {
     "odd": {"rows": 1013, "in_features": 61, "out_features": 991},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"rows": 1021, "in_features": 59, "out_features": 1009},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"rows": 127, "in_features": 251, "hidden": 509, "out_features": 241},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"batch": 13, "channels": 17, "side": 29, "classes": 97},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "train"}
+SPEC = {"precision": "fp32", "mode": "train", "moves": "all"}
 
 
 class Model(nn.Module):

@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"batch": 3, "in_channels": 13, "out_channels": 29, "side": 43, "stride": 2},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 def _batch_norm(channels: int) -> nn.BatchNorm2d:

@@ -12,7 +12,7 @@ SHAPES = {
     "odd": {"batch": 3, "in_channels": 31, "out_channels": 59, "side": 53},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 def _batch_norm(channels: int) -> nn.BatchNorm2d:

@@ -12,7 +12,7 @@ SHAPES = {
     "odd": {"batch": 3, "width": 51, "heads": 3, "side": 13},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

@@ -11,7 +11,7 @@ SHAPES = {
     "odd": {"batch": 7, "steps": 31, "in_features": 29, "hidden": 61, "classes": 17},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 LAYERS = 2
 
 

@@ -12,7 +12,7 @@ SHAPES = {
     "odd": {"batch": 3, "steps": 53, "width": 111, "heads": 3},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):

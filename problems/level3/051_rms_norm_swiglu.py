@@ -12,7 +12,7 @@ SHAPES = {
     "odd": {"rows": 251, "width": 181, "hidden": 499},
 }
 INPUTS = ("default", "signed", "wide")
-SPEC = {"precision": "fp32", "mode": "eval"}
+SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):
