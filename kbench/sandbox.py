@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kbench import scratch
 from kbench.candidate import protocol
 from kbench.errors import SandboxError
 
@@ -284,17 +285,17 @@ def probe(rung: str) -> str | None:
     missing = [tool for tool in needed if shutil.which(tool) is None]
     if missing:
         return f"{missing[0]} is not installed"
-    with tempfile.TemporaryDirectory(prefix="kbench-probe-") as scratch:
-        try:
-            box = Sandbox(rung, Plan(), Path(scratch), 0, preload=())
-        except OSError as error:
-            return str(error)
+    folder = scratch.make("probe")
+    try:
+        box = Sandbox(rung, Plan(), folder, 0, preload=())
         try:
             box.wait_ready(20.0)
-        except SandboxError as error:
-            return str(error)
         finally:
             box.close()
+    except (OSError, SandboxError) as error:
+        return str(error)
+    finally:
+        scratch.remove(folder)
     return None
 
 
