@@ -24,6 +24,7 @@ from kbench.summary import Summary, write_summary
 from kbench.types import Problem, Record, ReplyFacts, RunInfo, Solution, Status, Verdict, attempt_key
 
 RESERVE_SHARE = 0.8  # of available memory that a problem may take
+SURVEYED_AT_ONCE = 25  # problems; some seconds, after which a person hears how far it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ def execute(plan: Plan, run_id: str, store: RunStore, session: Session, report: 
     candidates = [c for request in plan.requests() if (c := answered(plan.model, request)) is not None]
     todo = [c for c in candidates if c.key not in settled or hashes.get(c.key) != c.solution_hash]
     report(f"{len(todo)} of {len(candidates)} attempts to judge", None)
+    survey(todo, plan, session, report)
     runnable = [c for c in todo if not settle_unrunnable(c, plan, info, store, session, report)]
     build_ahead(runnable, plan, session, report)
     for candidate in runnable:
@@ -149,9 +151,18 @@ def too_large(problem: Problem, settings: Settings, session: Session) -> str | N
     return f"needs {needed / 1e9:.1f} GB"
 
 
+def survey(candidates: Sequence[Candidate], plan: Plan, session: Session, report: Report) -> None:
+    """Asks what the problems are built with and how large they are, many in one sandbox; a suite has hundreds."""
+    problems = {c.request.problem.id: c.request.problem for c in candidates if c.solution is not None}
+    cases = [problem_case(problem, plan.settings) for problem in problems.values()]
+    for first in range(0, len(cases), SURVEYED_AT_ONCE):
+        session.survey(cases[first : first + SURVEYED_AT_ONCE])
+        if len(cases) > SURVEYED_AT_ONCE:
+            report(f"looked at {min(first + SURVEYED_AT_ONCE, len(cases))} of {len(cases)} problems", None)
+
+
 def build_ahead(candidates: Sequence[Candidate], plan: Plan, session: Session, report: Report) -> None:
-    """Builds what is not in the cache, several at once, before anything is timed. Failures show again when judged."""
-    session.survey([problem_case(c.request.problem, plan.settings) for c in candidates])
+    """Builds what is not in the cache, several at once, before anything is timed. A failure is its verdict when it is judged."""
     unbuilt = [c for c in candidates if c.solution is not None and not session.is_built(c.request.problem, c.solution)]
     if not unbuilt:
         return
