@@ -59,8 +59,7 @@ class Replay:
         return named[sample] if sample < len(named) else None
 
     def belongs(self, path: Path, level: int, name: str) -> bool:
-        """Whether a file's name is the problem's, and its folder no other level's."""
+        """Whether a file's name is the problem's, and it lies in the folder itself or in its level's."""
         if path.stem != name and not path.stem.startswith(f"{name}__"):
             return False
-        folders = path.relative_to(self.folder).parts[:-1]
-        return not any(part.startswith("level") and part != f"level{level}" for part in folders)
+        return path.relative_to(self.folder).parts[:-1] in ((), (f"level{level}",))
