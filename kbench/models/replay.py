@@ -25,6 +25,8 @@ class Replay:
 
     def __init__(self, path: str) -> None:
         self.name, self.folder = f"replay/{path}", Path(path)
+        if not path:
+            raise ConfigError("replay/PATH: give the folder of solutions or replies, as in replay/solutions")
         if not self.folder.is_dir():
             raise ConfigError(f"{path}: no folder of solutions or replies there")
         self.kernels = {(k.level, k.number, k.sample): k.path for k in kernel_files(self.folder)}
