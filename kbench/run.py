@@ -79,7 +79,9 @@ Report = Callable[[str, "Record | None"], None]  # a stage or an attempt's key, 
 
 
 def execute(plan: Plan, run_id: str, store: RunStore, session: Session, report: Report) -> Summary:
-    """Makes every attempt that is not settled yet, and writes the summary."""
+    """Makes every attempt that is not settled yet, and writes the summary. Then, and only then, ProblemError where a
+    problem itself could not be run: that its user must mend.
+    """
     info = store.begin(run_info(plan, run_id))
     settled = store.done_keys()
     hashes = {record.key: record.solution_hash for record in load(store.folder, raw_samples=False).records}
@@ -89,12 +91,17 @@ def execute(plan: Plan, run_id: str, store: RunStore, session: Session, report: 
     survey(todo, plan, session, report)
     runnable = [c for c in todo if not settle_unrunnable(c, plan, info, store, session, report)]
     build_ahead(runnable, plan, session, report)
+    broken = list[str]()
     for candidate in runnable:
-        record = judged(candidate, plan, info, session)
+        record = judged(candidate, plan, info, session, broken)
         keep_artifacts(store, candidate, record)
         store.append(record)
         report(candidate.key, record)
-    return summarise(store)
+    summary = summarise(store)
+    if broken:
+        others = "; the other attempts are kept" if len(set(broken)) < len(plan.problems) else ""
+        raise ProblemError(f"{broken[0]}{others}; mend the problem's file")
+    return summary
 
 
 def summarise(store: RunStore) -> Summary:
@@ -177,12 +184,14 @@ def build_ahead(candidates: Sequence[Candidate], plan: Plan, session: Session, r
         list(pool.map(build, unbuilt))
 
 
-def judged(candidate: Candidate, plan: Plan, info: RunInfo, session: Session) -> Record:
+def judged(candidate: Candidate, plan: Plan, info: RunInfo, session: Session, broken: list[str]) -> Record:
+    """The attempt's record. What is wrong with the problem itself is added to `broken`."""
     assert candidate.solution is not None
     started = timestamp()
     try:
         verdict = session.judge(candidate.request.problem, candidate.solution)
     except ProblemError as error:
+        broken.append(str(error))
         verdict = Verdict(
             Status.INFRA_ERROR, f"the problem itself cannot be run: {error}", protocol=plan.settings.protocol
         )

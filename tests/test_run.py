@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kbench.errors import ProblemError
 from kbench.evaluate import Settings
 from kbench.referee.case import ProblemCase
 from kbench.referee.client import Survey
@@ -173,3 +174,22 @@ def test_a_suite_is_looked_at_many_problems_at_a_time_and_says_how_far_it_is(
     assert sum(size for size in calls if size > 1) == 63
     assert max(calls) <= 25
     assert "looked at 50 of 63 problems" in err
+
+
+def test_a_problem_that_cannot_be_run_is_one_line_and_exit_two_after_the_others_are_judged(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = Judge.judge
+
+    def broken(self: Judge, problem: Problem, solution: Solution) -> Verdict:
+        if problem.name == "2_Gate2":
+            raise ProblemError(f"{problem.id}: get_inputs() raised ValueError:\nno inputs today")
+        return judge(self, problem, solution)
+
+    monkeypatch.setattr(Judge, "judge", broken)
+    code, out, err = run(capsys, *arguments(folder), "--display", "none")
+    assert code == 2
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert "level1/2_Gate2: get_inputs() raised ValueError: no inputs today" in err
+    assert len(judged(folder)) == 4

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> Any:
         click.echo("interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except KBenchError as error:
-        click.echo(f"kbench: {error}", err=True)
+        click.echo(f"kbench: {' '.join(str(error).splitlines())}", err=True)
         sys.exit(EXIT_USAGE)
     except BrokenPipeError:
         sys.exit(EXIT_USAGE)
