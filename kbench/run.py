@@ -78,7 +78,9 @@ def source_hash(source: str) -> str:
 Report = Callable[[str, "Record | None"], None]  # a stage or an attempt's key, and its record when it has ended
 
 
-def execute(plan: Plan, run_id: str, store: RunStore, session: Session, report: Report) -> Summary:
+def execute(
+    plan: Plan, run_id: str, store: RunStore, session: Session, report: Report, expect: Callable[[int], None]
+) -> Summary:
     """Makes every attempt that is not settled yet, and writes the summary. Then, and only then, ProblemError where a
     problem itself could not be run: that its user must mend.
     """
@@ -87,6 +89,7 @@ def execute(plan: Plan, run_id: str, store: RunStore, session: Session, report: 
     hashes = {record.key: record.solution_hash for record in load(store.folder, raw_samples=False).records}
     candidates = [c for request in plan.requests() if (c := answered(plan.model, request)) is not None]
     todo = [c for c in candidates if c.key not in settled or hashes.get(c.key) != c.solution_hash]
+    expect(len(todo))
     report(f"{len(todo)} of {len(candidates)} attempts to judge", None)
     survey(todo, plan, session, report)
     runnable = [c for c in todo if not settle_unrunnable(c, plan, info, store, session, report)]

@@ -31,6 +31,7 @@ RUNGS = ("bubblewrap", "namespaces", "rlimits")  # strongest first
 BUILD_MOUNT, LIB_MOUNT, PROBLEM_MOUNT = "/kb/build", "/kb/lib", "/kb/problem"
 TMP_BYTES = 2 << 30
 START_LIMIT_S = 90.0
+CACHE_UID = 99_999  # of all sandboxes that write to the kept folder
 
 # Freed memory goes back to the process, not to the kernel: otherwise page faults dominate and differ from process to process.
 MALLOC = {
@@ -183,7 +184,7 @@ class Sandbox:
     def namespaces(self, plan: Plan, mounts: list[tuple[str, str]], nodes: list[str], number: int) -> list[str]:
         root = self.folder / "root"
         root.mkdir()
-        uid = str(_uid(number)) if os.geteuid() == 0 else "-"
+        uid = str(_uid(plan, number)) if os.geteuid() == 0 else "-"
         writable = [(plan.cache, plan.cache)] if plan.cache else []
         if plan.cache and uid != "-":
             _give(Path(plan.cache), int(uid))
@@ -198,7 +199,7 @@ class Sandbox:
     def bubblewrap(self, plan: Plan, mounts: list[tuple[str, str]], nodes: list[str], number: int) -> list[str]:
         drop = []
         if os.geteuid() == 0:  # where that uid cannot reach python the probe fails, and the next rung serves
-            uid = str(_uid(number))
+            uid = str(_uid(plan, number))
             drop = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--pdeathsig", "KILL"]
         command = [
             *drop,
@@ -227,9 +228,9 @@ class Sandbox:
         else:
             private.mkdir()
         if drop:
-            _give(self.folder, _uid(number))
+            _give(self.folder, int(uid))
             if plan.cache:
-                _give(Path(plan.cache), _uid(number))
+                _give(Path(plan.cache), int(uid))
         command += ["--bind", str(private), BUILD_MOUNT]
         return command + (["--bind", plan.cache, plan.cache] if plan.cache else []) + ["--"]
 
@@ -266,12 +267,18 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
 
 
-def _uid(number: int) -> int:
-    """One of its own for every sandbox, so that limits and signals of one never touch another."""
-    return 100_000 + (os.getpid() * 16 + number) % 400_000
+def _uid(plan: Plan, number: int) -> int:
+    """One of its own for every sandbox, so that limits and signals of one never touch another.
+
+    Those that share the kept folder run the problem's own code, never a candidate's, and share a uid: two commands at once
+    would otherwise take the folder from each other.
+    """
+    return CACHE_UID if plan.cache else 100_000 + (os.getpid() * 16 + number) % 400_000
 
 
 def _give(folder: Path, uid: int) -> None:
+    if folder.stat().st_uid == uid:
+        return
     for base, _, files in os.walk(folder):
         for path in (base, *(os.path.join(base, name) for name in files)):
             with contextlib.suppress(FileNotFoundError):

@@ -193,3 +193,14 @@ def test_a_problem_that_cannot_be_run_is_one_line_and_exit_two_after_the_others_
     assert len(err.strip().splitlines()) == 1
     assert "level1/2_Gate2: get_inputs() raised ValueError: no inputs today" in err
     assert len(judged(folder)) == 4
+
+
+def test_progress_counts_what_is_made_now_and_not_what_an_earlier_run_settled_or_nobody_answered(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "[5/5, " in run(capsys, *arguments(folder))[2]
+    path = folder / "results" / "one" / "attempts.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    err = run(capsys, *arguments(folder))[2]
+    assert "1 of 5 attempts to judge" in err
+    assert "[1/1, " in err
