@@ -91,8 +91,9 @@ def remarks(summary: Summary) -> Iterator[Text]:
             yield Text(f"level {level.level} pass@{k}: {value}{f' ({estimate.note})' if estimate.note else ''}")
     if summary.missing:
         yield Text(
-            f"missing: {len(summary.missing)} attempts have no reply: {', '.join(summary.missing[:8])}", "yellow"
-        )
+            f"missing: {len(summary.missing)} attempts are not recorded (not made yet, or without a reply): "
+            f"{', '.join(summary.missing[:8])}", "yellow",
+        )  # fmt: skip
     if summary.incomplete:
         yield Text(
             f"incomplete: {len(summary.incomplete)} attempts ended in infrastructure errors; run the same command again: "
