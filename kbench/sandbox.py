@@ -147,7 +147,8 @@ def masked_paths() -> list[str]:
 class Sandbox:
     """One started sandbox: a fork server inside, and the control socket to it."""
 
-    def __init__(self, rung: str, plan: Plan, scratch: Path, number: int, preload: Sequence[str] = ("torch",)) -> None:
+    def __init__(self, rung: str, plan: Plan, scratch: Path, number: int, preload: Sequence[str] | None = None) -> None:
+        """`preload` is what the server imports before it forks; by default torch, and what sizing up problems needs."""
         self.rung, self.folder = rung, Path(tempfile.mkdtemp(prefix=f"box{number}-", dir=scratch))
         ours, theirs = socket.socketpair()
         self.control = ours
@@ -160,7 +161,7 @@ class Sandbox:
             "-m",
             "kbench.candidate.server",
             str(theirs.fileno()),
-            ",".join(preload),
+            ",".join(preloads(plan) if preload is None else preload),
         ]
         self.log = open(self.folder / "server.log", "wb")  # noqa: SIM115 - lives as long as the process
         self.process = subprocess.Popen(
@@ -259,6 +260,12 @@ class Sandbox:
         self.process.wait()
         self.log.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def preloads(plan: Plan) -> tuple[str, ...]:
+    """torch; and where problems are only sized up, on the meta device, what its first call would import: 2 s a problem."""
+    sizing = plan.oracle and plan.build is None
+    return ("torch", "torch.fx.experimental.symbolic_shapes") if sizing else ("torch",)
 
 
 def die_with_parent() -> None:

@@ -21,7 +21,7 @@ def summary_table(title: str, summary: Summary) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True)
     for level in levels:
-        table.add_column("all levels" if level.level is None else f"level {level.level}", justify="right", no_wrap=True)
+        table.add_column("all levels" if level.level is None else f"level {level.level}", justify="right")
     for name, figure in _figures(summary):
         table.add_row(name, *(figure(level) for level in levels))
     return table
