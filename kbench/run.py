@@ -7,7 +7,7 @@ those of a problem together, so that its references stay warm. An attempt is on 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -91,10 +91,9 @@ def execute(
     todo = [c for c in candidates if c.key not in settled or hashes.get(c.key) != c.solution_hash]
     expect(len(todo))
     report(f"{len(todo)} of {len(candidates)} attempts to judge", None)
-    survey(todo, plan, session, report)
-    runnable = [c for c in todo if not settle_unrunnable(c, plan, info, store, session, report)]
-    build_ahead(runnable, plan, session, report)
-    broken = list[str]()
+    broken = survey(todo, plan, session, report)
+    runnable = [c for c in todo if not settle_unrunnable(c, plan, info, store, session, report, broken)]
+    build_ahead([c for c in runnable if c.request.problem.id not in broken], plan, session, report)
     for candidate in runnable:
         record = judged(candidate, plan, info, session, broken)
         keep_artifacts(store, candidate, record)
@@ -102,8 +101,8 @@ def execute(
         report(candidate.key, record)
     summary = summarise(store)
     if broken:
-        others = "; the other attempts are kept" if len(set(broken)) < len(plan.problems) else ""
-        raise ProblemError(f"{broken[0]}{others}; mend the problem's file")
+        others = "; the other problems' attempts are kept" if len(broken) < len(plan.problems) else ""
+        raise ProblemError(f"{next(iter(broken.values()))}{others}; mend the problem's file")
     return summary
 
 
@@ -128,14 +127,20 @@ def solution_in(reply: Reply) -> Solution | None:
 
 
 def settle_unrunnable(
-    candidate: Candidate, plan: Plan, info: RunInfo, store: RunStore, session: Session, report: Report
+    candidate: Candidate,
+    plan: Plan,
+    info: RunInfo,
+    store: RunStore,
+    session: Session,
+    report: Report,
+    broken: Mapping[str, str],
 ) -> bool:
     """Records what needs no judging: no code, a refusal, a problem larger than the device. Whether it did."""
     problem = candidate.request.problem
     status = None
     if candidate.solution is None:
         status = Status.REFUSED if candidate.reply.refused else Status.NO_CODE
-    reason = None if status is not None else too_large(problem, plan.settings, session)
+    reason = None if status is not None or problem.id in broken else too_large(problem, plan.settings, session)
     if status is None and reason is None:
         return False
     now = timestamp()
@@ -161,14 +166,27 @@ def too_large(problem: Problem, settings: Settings, session: Session) -> str | N
     return f"needs {needed / 1e9:.1f} GB"
 
 
-def survey(candidates: Sequence[Candidate], plan: Plan, session: Session, report: Report) -> None:
-    """Asks what the problems are built with and how large they are, many in one sandbox; a suite has hundreds."""
+def survey(candidates: Sequence[Candidate], plan: Plan, session: Session, report: Report) -> dict[str, str]:
+    """Asks what the problems are built with and how large they are, many in one sandbox; a suite has hundreds.
+
+    What is wrong with those that cannot be loaded, by their ids.
+    """
     problems = {c.request.problem.id: c.request.problem for c in candidates if c.solution is not None}
     cases = [problem_case(problem, plan.settings) for problem in problems.values()]
+    broken = {}
     for first in range(0, len(cases), SURVEYED_AT_ONCE):
-        session.survey(cases[first : first + SURVEYED_AT_ONCE])
+        batch = cases[first : first + SURVEYED_AT_ONCE]
+        while batch:
+            try:
+                session.survey(batch)
+                break
+            except ProblemError as error:  # names the first of them; the others are known by then
+                id = next(case.id for case in batch if str(error).startswith(f"{case.id}:"))
+                broken[id] = str(error)
+                batch = [case for case in batch if case.id not in broken]
         if len(cases) > SURVEYED_AT_ONCE:
             report(f"looked at {min(first + SURVEYED_AT_ONCE, len(cases))} of {len(cases)} problems", None)
+    return broken
 
 
 def build_ahead(candidates: Sequence[Candidate], plan: Plan, session: Session, report: Report) -> None:
@@ -187,14 +205,16 @@ def build_ahead(candidates: Sequence[Candidate], plan: Plan, session: Session, r
         list(pool.map(build, unbuilt))
 
 
-def judged(candidate: Candidate, plan: Plan, info: RunInfo, session: Session, broken: list[str]) -> Record:
-    """The attempt's record. What is wrong with the problem itself is added to `broken`."""
+def judged(candidate: Candidate, plan: Plan, info: RunInfo, session: Session, broken: dict[str, str]) -> Record:
+    """The attempt's record. What is wrong with the problem itself stands in `broken`, or is added to it."""
     assert candidate.solution is not None
-    started = timestamp()
+    started, problem = timestamp(), candidate.request.problem
     try:
-        verdict = session.judge(candidate.request.problem, candidate.solution)
+        if problem.id in broken:
+            raise ProblemError(broken[problem.id])
+        verdict = session.judge(problem, candidate.solution)
     except ProblemError as error:
-        broken.append(str(error))
+        broken[problem.id] = str(error)
         verdict = Verdict(
             Status.INFRA_ERROR, f"the problem itself cannot be run: {error}", protocol=plan.settings.protocol
         )

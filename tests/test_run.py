@@ -204,3 +204,21 @@ def test_progress_counts_what_is_made_now_and_not_what_an_earlier_run_settled_or
     err = run(capsys, *arguments(folder))[2]
     assert "1 of 5 attempts to judge" in err
     assert "[1/1, " in err
+
+
+def test_a_problem_of_a_suite_that_cannot_be_loaded_does_not_keep_the_others_from_being_judged(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = Judge.survey
+
+    def survey(self: Judge, cases: list[ProblemCase]) -> list[Survey]:
+        if any(case.id == "level1/1_Gate1" for case in cases):
+            raise ProblemError("level1/1_Gate1: it could not be loaded: no such module")
+        return look(self, cases)
+
+    monkeypatch.setattr(Judge, "survey", survey)
+    code, _, err = run(capsys, *arguments(folder), "--display", "none")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "no such module; the other problems' attempts are kept" in err
+    assert {line.split()[0] for line in judged(folder)} == {"level1/2_Gate2", "level1/10_Gate10"}
