@@ -30,7 +30,7 @@ from kbench.errors import SandboxError
 RUNGS = ("bubblewrap", "namespaces", "rlimits")  # strongest first
 BUILD_MOUNT, LIB_MOUNT, PROBLEM_MOUNT = "/kb/build", "/kb/lib", "/kb/problem"
 TMP_BYTES = 2 << 30
-START_LIMIT_S = 90.0
+START_LIMIT_S = 300.0  # 5 s where idle; 90 s were not enough on two cores that ten processes wanted
 CACHE_UID = 99_999  # of all sandboxes that write to the kept folder
 
 # Freed memory goes back to the process, not to the kernel: otherwise page faults dominate and differ from process to process.
@@ -303,7 +303,7 @@ def probe(rung: str) -> str | None:
     try:
         box = Sandbox(rung, Plan(), folder, 0, preload=())
         try:
-            box.wait_ready(20.0)
+            box.wait_ready(60.0)
         finally:
             box.close()
     except (OSError, SandboxError) as error:
