@@ -26,7 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from kbench import __version__, environment, freezer, sandbox
+from kbench import scratch as scratch_folders
 from kbench.candidate import protocol
+from kbench.errors import RefereeError, SandboxError
 from kbench.processes import spawn
 from kbench.types import Build, Solution, Status
 
@@ -62,12 +64,16 @@ class Builder:
     def __init__(self, rung: str, cache_folder: Path, scratch: Path) -> None:
         self.rung, self.cache, self.scratch = rung, cache_folder / "builds", scratch
         self.cache.mkdir(parents=True, exist_ok=True)
+        for folder in (self.cache, None):
+            scratch_folders.sweep(folder)  # what killed runs left here and among the temporary files
+        freezer.sweep()
+        self.failed: dict[str, Build] = {}  # a build that failed is not tried again by this process
         self.number = 8  # sandbox numbers of the lane come before
 
     def build(self, order: BuildOrder) -> Build:
         """The solution's Build; a solution that does not build is a Build with a status, not an exception."""
         key = self.key(order)
-        found = self.cached(key)
+        found = self.cached(key) or self.failed.get(key)
         if found is not None:
             return found
         started = time.monotonic()
@@ -82,7 +88,10 @@ class Builder:
             if outcome.status is None:
                 self.keep(key, outcome.folder, seconds, outcome.log)
                 return Build(key, str(self.cache / key / "files"), outcome.log, seconds, cached=False)
-        return Build(key, None, outcome.log, seconds, False, outcome.status, outcome.error)
+        build = Build(key, None, outcome.log, seconds, False, outcome.status, outcome.error)
+        if build.status is not Status.INFRA_ERROR:
+            self.failed[key] = build
+        return build
 
     def key(self, order: BuildOrder) -> str:
         """sha256 over everything that can change what is built."""
@@ -101,13 +110,16 @@ class Builder:
         return Build(key, str(self.cache / key / "files"), kept["log"], kept["seconds"], cached=True)
 
     def keep(self, key: str, folder: Path, seconds: float, log: str) -> None:
-        with tempfile.TemporaryDirectory(dir=self.cache) as name:
-            entry = Path(name) / "entry"
+        aside = scratch_folders.make(parent=self.cache)
+        try:
+            entry = aside / "entry"
             entry.mkdir()
             shutil.move(folder, entry / "files")
             (entry / "build.json").write_text(json.dumps({"log": log, "seconds": round(seconds, 3)}))
             with contextlib.suppress(OSError):  # another build of the same key was first
                 os.rename(entry, self.cache / key)
+        finally:
+            scratch_folders.remove(aside)
 
     def run(self, order: BuildOrder, source: Path, folder: Path) -> _Outcome:
         self.number += 1
@@ -119,10 +131,12 @@ class Builder:
             if answer["say"] != "built":
                 status = Status.TIMEOUT if answer["say"] == "timeout" else Status.COMPILE_ERROR
                 text = capped(f"{log}\n{answer.get('text', '')}".strip(), LOG_CHARS)
-                return _Outcome(status, source, text, first_error(text) or str(answer["last"])[:2000])
+                return _Outcome(status, source, text, told(order, first_error(text) or str(answer["last"])[:2000]))
             return _Outcome(None, self.unpack(box, folder), capped(log, LOG_CHARS), "")
         except _Oversized as error:
             return _Outcome(Status.COMPILE_ERROR, source, str(error), str(error))
+        except (RefereeError, SandboxError) as error:
+            return _Outcome(Status.INFRA_ERROR, source, str(error), str(error))
         finally:
             box.close()
 
@@ -225,6 +239,13 @@ def extract(archive: tarfile.TarFile, target: Path) -> None:
         if member.isfile():
             mtime_ns = int(Decimal(member.pax_headers.get("mtime", member.mtime)) * 10**9)
             os.utime(target / member.name, ns=(mtime_ns, mtime_ns))
+
+
+def told(order: BuildOrder, error: str) -> str:
+    """The error, and first of all what is the matter where a CUDA kernel was to be built for a CPU."""
+    if order.device == "cpu" and order.solution.language == "cuda":
+        return f"a CUDA kernel cannot be judged on the CPU device, it needs a GPU: {error}"
+    return error
 
 
 def first_error(text: str) -> str:

@@ -46,9 +46,11 @@ def baseline_times(records: Iterable[Record], side: str) -> dict[str, dict[str, 
 
     A problem whose records are all untimed has an entry of nulls. Their scripts write null for the entry itself, on
     which their analysis stops; without an entry it drops the problem, and with it a failure, from its denominators.
+    What says nothing of a kernel has no entry here either, so that it is dropped and not counted as a failure.
     """
     times: dict[str, dict[str, dict[str, Any]]] = {}
-    for record in sorted(records, key=lambda record: (record.level, number_of(record.problem_id))):
+    scored = [record for record in records if record.status not in (None, Status.INFRA_ERROR)]
+    for record in sorted(scored, key=lambda record: (record.level, number_of(record.problem_id))):
         of_level = times.setdefault(f"level{record.level}", {})
         name = f"{record.problem_id.rpartition('/')[2]}.py"
         verdict = record.verdict

@@ -66,9 +66,23 @@ def sweep() -> None:
         for folder in base.glob("kbench-[0-9]*-*") if base is not None else ():
             if not Path("/proc", folder.name.split("-")[1]).exists():
                 with contextlib.suppress(OSError):
-                    if (folder / "cgroup.kill").exists():
-                        (folder / "cgroup.kill").write_text("1")
+                    _end(folder)
                     folder.rmdir()
+
+
+def _end(folder: Path) -> None:
+    """Kills what is in a group. Under v1 a process that stands frozen dies only when it is let go."""
+    if (folder / "cgroup.kill").exists():
+        (folder / "cgroup.kill").write_text("1")
+        return
+    for pid in (folder / "cgroup.procs").read_text().split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+    if (folder / "freezer.state").exists():
+        (folder / "freezer.state").write_text("THAWED")
+    deadline = time.monotonic() + FREEZE_LIMIT_S
+    while (folder / "cgroup.procs").read_text() and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 @cache

@@ -7,7 +7,7 @@ those of a problem together, so that its references stay warm. An attempt is on 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -24,6 +24,7 @@ from kbench.summary import Summary, write_summary
 from kbench.types import Problem, Record, ReplyFacts, RunInfo, Solution, Status, Verdict, attempt_key
 
 RESERVE_SHARE = 0.8  # of available memory that a problem may take
+SURVEYED_AT_ONCE = 25  # problems; some seconds, after which a person hears how far it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +78,32 @@ def source_hash(source: str) -> str:
 Report = Callable[[str, "Record | None"], None]  # a stage or an attempt's key, and its record when it has ended
 
 
-def execute(plan: Plan, run_id: str, store: RunStore, session: Session, report: Report) -> Summary:
-    """Makes every attempt that is not settled yet, and writes the summary."""
+def execute(
+    plan: Plan, run_id: str, store: RunStore, session: Session, report: Report, expect: Callable[[int], None]
+) -> Summary:
+    """Makes every attempt that is not settled yet, and writes the summary. Then, and only then, ProblemError where a
+    problem itself could not be run: that its user must mend.
+    """
     info = store.begin(run_info(plan, run_id))
     settled = store.done_keys()
     hashes = {record.key: record.solution_hash for record in load(store.folder, raw_samples=False).records}
     candidates = [c for request in plan.requests() if (c := answered(plan.model, request)) is not None]
     todo = [c for c in candidates if c.key not in settled or hashes.get(c.key) != c.solution_hash]
+    expect(len(todo))
     report(f"{len(todo)} of {len(candidates)} attempts to judge", None)
-    runnable = [c for c in todo if not settle_unrunnable(c, plan, info, store, session, report)]
-    build_ahead(runnable, plan, session, report)
+    broken = survey(todo, plan, session, report)
+    runnable = [c for c in todo if not settle_unrunnable(c, plan, info, store, session, report, broken)]
+    build_ahead([c for c in runnable if c.request.problem.id not in broken], plan, session, report)
     for candidate in runnable:
-        record = judged(candidate, plan, info, session)
+        record = judged(candidate, plan, info, session, broken)
         keep_artifacts(store, candidate, record)
         store.append(record)
         report(candidate.key, record)
-    return summarise(store)
+    summary = summarise(store)
+    if broken:
+        others = "; the other problems' attempts are kept" if len(broken) < len(plan.problems) else ""
+        raise ProblemError(f"{next(iter(broken.values()))}{others}; mend the problem's file")
+    return summary
 
 
 def summarise(store: RunStore) -> Summary:
@@ -116,14 +127,20 @@ def solution_in(reply: Reply) -> Solution | None:
 
 
 def settle_unrunnable(
-    candidate: Candidate, plan: Plan, info: RunInfo, store: RunStore, session: Session, report: Report
+    candidate: Candidate,
+    plan: Plan,
+    info: RunInfo,
+    store: RunStore,
+    session: Session,
+    report: Report,
+    broken: Mapping[str, str],
 ) -> bool:
     """Records what needs no judging: no code, a refusal, a problem larger than the device. Whether it did."""
     problem = candidate.request.problem
     status = None
     if candidate.solution is None:
         status = Status.REFUSED if candidate.reply.refused else Status.NO_CODE
-    reason = None if status is not None else too_large(problem, plan.settings, session)
+    reason = None if status is not None or problem.id in broken else too_large(problem, plan.settings, session)
     if status is None and reason is None:
         return False
     now = timestamp()
@@ -149,9 +166,31 @@ def too_large(problem: Problem, settings: Settings, session: Session) -> str | N
     return f"needs {needed / 1e9:.1f} GB"
 
 
+def survey(candidates: Sequence[Candidate], plan: Plan, session: Session, report: Report) -> dict[str, str]:
+    """Asks what the problems are built with and how large they are, many in one sandbox; a suite has hundreds.
+
+    What is wrong with those that cannot be loaded, by their ids.
+    """
+    problems = {c.request.problem.id: c.request.problem for c in candidates if c.solution is not None}
+    cases = [problem_case(problem, plan.settings) for problem in problems.values()]
+    broken = {}
+    for first in range(0, len(cases), SURVEYED_AT_ONCE):
+        batch = cases[first : first + SURVEYED_AT_ONCE]
+        while batch:
+            try:
+                session.survey(batch)
+                break
+            except ProblemError as error:  # names the first of them; the others are known by then
+                id = next(case.id for case in batch if str(error).startswith(f"{case.id}:"))
+                broken[id] = str(error)
+                batch = [case for case in batch if case.id not in broken]
+        if len(cases) > SURVEYED_AT_ONCE:
+            report(f"looked at {min(first + SURVEYED_AT_ONCE, len(cases))} of {len(cases)} problems", None)
+    return broken
+
+
 def build_ahead(candidates: Sequence[Candidate], plan: Plan, session: Session, report: Report) -> None:
-    """Builds what is not in the cache, several at once, before anything is timed. Failures show again when judged."""
-    session.survey([problem_case(c.request.problem, plan.settings) for c in candidates])
+    """Builds what is not in the cache, several at once, before anything is timed. A failure is its verdict when it is judged."""
     unbuilt = [c for c in candidates if c.solution is not None and not session.is_built(c.request.problem, c.solution)]
     if not unbuilt:
         return
@@ -166,12 +205,16 @@ def build_ahead(candidates: Sequence[Candidate], plan: Plan, session: Session, r
         list(pool.map(build, unbuilt))
 
 
-def judged(candidate: Candidate, plan: Plan, info: RunInfo, session: Session) -> Record:
+def judged(candidate: Candidate, plan: Plan, info: RunInfo, session: Session, broken: dict[str, str]) -> Record:
+    """The attempt's record. What is wrong with the problem itself stands in `broken`, or is added to it."""
     assert candidate.solution is not None
-    started = timestamp()
+    started, problem = timestamp(), candidate.request.problem
     try:
-        verdict = session.judge(candidate.request.problem, candidate.solution)
+        if problem.id in broken:
+            raise ProblemError(broken[problem.id])
+        verdict = session.judge(problem, candidate.solution)
     except ProblemError as error:
+        broken[problem.id] = str(error)
         verdict = Verdict(
             Status.INFRA_ERROR, f"the problem itself cannot be run: {error}", protocol=plan.settings.protocol
         )

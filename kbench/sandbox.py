@@ -23,13 +23,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kbench import scratch
 from kbench.candidate import protocol
 from kbench.errors import SandboxError
 
 RUNGS = ("bubblewrap", "namespaces", "rlimits")  # strongest first
 BUILD_MOUNT, LIB_MOUNT, PROBLEM_MOUNT = "/kb/build", "/kb/lib", "/kb/problem"
 TMP_BYTES = 2 << 30
-START_LIMIT_S = 90.0
+START_LIMIT_S = 300.0  # 5 s where idle; 90 s were not enough on two cores that ten processes wanted
+CACHE_UID = 99_999  # of all sandboxes that write to the kept folder
 
 # Freed memory goes back to the process, not to the kernel: otherwise page faults dominate and differ from process to process.
 MALLOC = {
@@ -154,7 +156,8 @@ def masked_paths() -> list[str]:
 class Sandbox:
     """One started sandbox: a fork server inside, and the control socket to it."""
 
-    def __init__(self, rung: str, plan: Plan, scratch: Path, number: int, preload: Sequence[str] = ("torch",)) -> None:
+    def __init__(self, rung: str, plan: Plan, scratch: Path, number: int, preload: Sequence[str] | None = None) -> None:
+        """`preload` is what the server imports before it forks; by default torch, and what sizing up problems needs."""
         self.rung, self.folder = rung, Path(tempfile.mkdtemp(prefix=f"box{number}-", dir=scratch))
         ours, theirs = socket.socketpair()
         self.control, self.ready = ours, False
@@ -167,7 +170,7 @@ class Sandbox:
             "-m",
             "kbench.candidate.server",
             str(theirs.fileno()),
-            ",".join(preload),
+            ",".join(preloads(plan) if preload is None else preload),
         ]
         self.log = open(self.folder / "server.log", "wb")  # noqa: SIM115 - lives as long as the process
         self.process = subprocess.Popen(
@@ -191,7 +194,7 @@ class Sandbox:
     def namespaces(self, plan: Plan, mounts: list[tuple[str, str]], nodes: list[str], number: int) -> list[str]:
         root = self.folder / "root"
         root.mkdir()
-        uid = str(_uid(number)) if os.geteuid() == 0 else "-"
+        uid = str(_uid(plan, number)) if os.geteuid() == 0 else "-"
         writable = [(plan.cache, plan.cache)] if plan.cache else []
         if plan.cache and uid != "-":
             _give(Path(plan.cache), int(uid))
@@ -206,7 +209,7 @@ class Sandbox:
     def bubblewrap(self, plan: Plan, mounts: list[tuple[str, str]], nodes: list[str], number: int) -> list[str]:
         drop = []
         if os.geteuid() == 0:  # where that uid cannot reach python the probe fails, and the next rung serves
-            uid = str(_uid(number))
+            uid = str(_uid(plan, number))
             drop = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--pdeathsig", "KILL"]
         command = [
             *drop,
@@ -235,9 +238,9 @@ class Sandbox:
         else:
             private.mkdir()
         if drop:
-            _give(self.folder, _uid(number))
+            _give(self.folder, int(uid))
             if plan.cache:
-                _give(Path(plan.cache), _uid(number))
+                _give(Path(plan.cache), int(uid))
         command += ["--bind", str(private), BUILD_MOUNT]
         return command + (["--bind", plan.cache, plan.cache] if plan.cache else []) + ["--"]
 
@@ -271,18 +274,30 @@ class Sandbox:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def preloads(plan: Plan) -> tuple[str, ...]:
+    """torch; and where problems are only sized up, on the meta device, what its first call would import: 2 s a problem."""
+    sizing = plan.oracle and plan.build is None
+    return ("torch", "torch.fx.experimental.symbolic_shapes") if sizing else ("torch",)
+
+
 def die_with_parent() -> None:
     import ctypes
 
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
 
 
-def _uid(number: int) -> int:
-    """One of its own for every sandbox, so that limits and signals of one never touch another."""
-    return 100_000 + (os.getpid() * 16 + number) % 400_000
+def _uid(plan: Plan, number: int) -> int:
+    """One of its own for every sandbox, so that limits and signals of one never touch another.
+
+    Those that share the kept folder run the problem's own code, never a candidate's, and share a uid: two commands at once
+    would otherwise take the folder from each other.
+    """
+    return CACHE_UID if plan.cache else 100_000 + (os.getpid() * 16 + number) % 400_000
 
 
 def _give(folder: Path, uid: int) -> None:
+    if folder.stat().st_uid == uid:
+        return
     for base, _, files in os.walk(folder):
         for path in (base, *(os.path.join(base, name) for name in files)):
             with contextlib.suppress(FileNotFoundError):
@@ -296,17 +311,17 @@ def probe(rung: str) -> str | None:
     missing = [tool for tool in needed if shutil.which(tool) is None]
     if missing:
         return f"{missing[0]} is not installed"
-    with tempfile.TemporaryDirectory(prefix="kbench-probe-") as scratch:
+    folder = scratch.make("probe")
+    try:
+        box = Sandbox(rung, Plan(), folder, 0, preload=())
         try:
-            box = Sandbox(rung, Plan(), Path(scratch), 0, preload=())
-        except OSError as error:
-            return str(error)
-        try:
-            box.wait_ready(20.0)
-        except SandboxError as error:
-            return str(error)
+            box.wait_ready(60.0)
         finally:
             box.close()
+    except (OSError, SandboxError) as error:
+        return str(error)
+    finally:
+        scratch.remove(folder)
     return None
 
 

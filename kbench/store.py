@@ -146,10 +146,12 @@ class RunStore:
             raise ValueError(f"no artifact can be called {key!r}, {name!r}")
         relative = Path("artifacts", *parts)
         write_atomic(self.folder / relative, data)
+        _drop_halves(self.folder / relative.parent)
         return str(relative)
 
     def _repair(self) -> None:
         path = self.folder / ATTEMPTS
+        _drop_halves(self.folder)
         size, rewrite, fragments = 0, False, list[bytes]()
         for line in _scan(path, raw_samples=False):
             self._settled |= {record.key: record.settled for record in line.records}
@@ -246,6 +248,12 @@ def _decode(cls: type[T], value: Any, where: str) -> T:
         return decode(cls, value)
     except SchemaError as error:
         raise SchemaError(f"{where}: {error}") from error
+
+
+def _drop_halves(folder: Path) -> None:
+    """Removes what a killed `write_atomic` left: the one writer of this folder, who asks, is in none now."""
+    for half in folder.glob(".*.tmp"):
+        half.unlink(missing_ok=True)
 
 
 def _lock(folder: Path) -> int:

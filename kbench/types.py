@@ -81,7 +81,7 @@ class Build:
     log: str  # capped head and tail of what compiler and import printed
     seconds: float
     cached: bool
-    status: Status | None = None  # COMPILE_ERROR or TIMEOUT; None when built
+    status: Status | None = None  # COMPILE_ERROR, TIMEOUT or INFRA_ERROR; None when built
     error: str = ""  # the compiler's first error, or the exception's last line
 
     def __post_init__(self) -> None:

@@ -41,6 +41,11 @@ def solution(tmp_path: Path) -> str:
         (["run", "--model", "builtin/fast"], "builtin/fast"),
         (["run", "--model", "builtin/eager", "--level", "9"], "no level 9"),
         (["run", "--model", "replay/nowhere"], "nowhere"),
+        (["run", "--model", "replay/"], "replay/PATH"),
+        (["run"], "--model"),
+        (["run", "--model", "builtin/eager", "--quik"], "--quik"),
+        (["run", "--model", "builtin/eager", "--limit", "0"], "--limit"),
+        (["run", "--model", "builtin/eager", "--suite", "nowhere"], "nowhere"),
         (["show", "no-such-run"], "no-such-run"),
     ],
 )
@@ -75,6 +80,17 @@ def test_an_empty_folder_of_solutions_is_said_to_be_empty(capsys: pytest.Capture
     code, _, err = run(capsys, "eval", str(tmp_path), "--results", str(tmp_path / "results"))
     assert code == 2
     assert "holds no solution" in err
+
+
+def test_a_file_where_the_results_folder_should_be_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    for results in (tmp_path / "file", tmp_path / "file" / "inner"):
+        code, _, err = run(capsys, "run", "--model", "builtin/eager", "-p", "019_relu", "--results", str(results))
+        assert code == 2
+        assert str(tmp_path / "file") in err
+        assert len(err.strip().splitlines()) == 1
 
 
 def test_problems_are_listed_as_json_too(capsys: pytest.CaptureFixture[str]) -> None:

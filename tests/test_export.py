@@ -172,3 +172,11 @@ def test_a_folder_without_kernels_has_none(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         kernel_files(tmp_path / "nowhere")
+
+
+def test_a_problem_that_was_not_run_is_no_failure_in_their_analysis() -> None:
+    # They count every problem of the baseline file; one that does not fit this device is in neither file.
+    records = [record("level1/1_a", eager=2.0), record("level1/2_a", None, not_run="needs 17.2 GB")]
+    records.append(record("level1/3_a", Status.INFRA_ERROR))
+    assert list(baseline_times(records, "eager")["level1"]) == ["1_a.py"]
+    assert list(eval_results(records, 1)) == ["1"]

@@ -15,7 +15,7 @@ PACKAGE = Path(kbench.__file__).parent
 # From the bottom. A module may import from its own row and from rows above it in this list.
 LAYERS = [
     {"__init__", "types", "errors", "stats", "candidate", "codec", "source"},
-    {"files"},
+    {"files", "scratch"},
     {"registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes"},
     {"devices", "environment", "oracle"},
     {"builder", "referee", "calibration"},

@@ -141,3 +141,10 @@ def test_a_frozen_process_stands_still_and_goes_on_afterwards(tmp_path: Path) ->
         hold.close()
         process.wait()
         count.unlink()
+
+
+def test_sandboxes_that_write_to_one_kept_folder_share_a_uid_and_no_other_has_it(tmp_path: Path) -> None:
+    # Each used to take the folder for its own uid: of two commands at once, the first lost its torch.compile baseline.
+    keeps, candidate = sandbox.Plan(cache=str(tmp_path)), sandbox.Plan()
+    assert sandbox._uid(keeps, 1) == sandbox._uid(keeps, 2)
+    assert len({sandbox._uid(keeps, 1), sandbox._uid(candidate, 1), sandbox._uid(candidate, 2)}) == 3

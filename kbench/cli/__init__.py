@@ -52,13 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> Any:
     try:
         code = group.main(args=arguments, standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        click.echo(usage_line(error), err=True)
         sys.exit(EXIT_USAGE)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except KBenchError as error:
-        click.echo(f"kbench: {error}", err=True)
+        click.echo(f"kbench: {' '.join(str(error).splitlines())}", err=True)
         sys.exit(EXIT_USAGE)
     except BrokenPipeError:
         sys.exit(EXIT_USAGE)
@@ -69,3 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> Any:
         click.echo("kbench: this is a bug in kbench; the lines above say where", err=True)
         sys.exit(EXIT_BUG)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def usage_line(error: click.ClickException) -> str:
+    """What click has to say, in one line that ends in where to read more; without a command the help, whole."""
+    text = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if "\n" in text:
+        return text
+    return f"kbench: {text}; see {context.command_path} --help" if context is not None else f"kbench: {text}"

@@ -49,7 +49,7 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
         warn_of_sandbox(session.rung)
         mode = "none" if flags["display"] == "json" else flags["display"]
         with Display(mode, len(plan.problems) * plan.samples) as display:
-            summary = execute(plan, run_id, store, session, display.report)
+            summary = execute(plan, run_id, store, session, display.report, display.expect)
     if flags["as_json"] or flags["display"] == "json":
         click.echo(json.dumps({"run": str(folder), **encode(summary)}))
     else:

@@ -25,6 +25,8 @@ class Replay:
 
     def __init__(self, path: str) -> None:
         self.name, self.folder = f"replay/{path}", Path(path)
+        if not path:
+            raise ConfigError("replay/PATH: give the folder of solutions or replies, as in replay/solutions")
         if not self.folder.is_dir():
             raise ConfigError(f"{path}: no folder of solutions or replies there")
         self.kernels = {(k.level, k.number, k.sample): k.path for k in kernel_files(self.folder)}
@@ -59,8 +61,7 @@ class Replay:
         return named[sample] if sample < len(named) else None
 
     def belongs(self, path: Path, level: int, name: str) -> bool:
-        """Whether a file's name is the problem's, and its folder no other level's."""
+        """Whether a file's name is the problem's, and it lies in the folder itself or in its level's."""
         if path.stem != name and not path.stem.startswith(f"{name}__"):
             return False
-        folders = path.relative_to(self.folder).parts[:-1]
-        return not any(part.startswith("level") and part != f"level{level}" for part in folders)
+        return path.relative_to(self.folder).parts[:-1] in ((), (f"level{level}",))

@@ -39,6 +39,7 @@ class Display(AbstractContextManager["Display"]):
             self.bar.stop()
 
     def expect(self, total: int) -> None:
+        """So many attempts are to be made now; those that an earlier call settled are none of them."""
         self.total = total
         if self.mode == "rich":
             self.bar.update(self.task, total=total)
@@ -46,6 +47,8 @@ class Display(AbstractContextManager["Display"]):
     def report(self, what: str, record: Record | None) -> None:
         with self.lock:
             if record is None:
+                if not self.done:
+                    self.started = time.monotonic()  # what comes before the first attempt tells nothing of the others
                 self.say(what)
                 return
             self.done += 1

@@ -21,7 +21,7 @@ def summary_table(title: str, summary: Summary) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True)
     for level in levels:
-        table.add_column("all levels" if level.level is None else f"level {level.level}", justify="right", no_wrap=True)
+        table.add_column("all levels" if level.level is None else f"level {level.level}", justify="right")
     for name, figure in _figures(summary):
         table.add_row(name, *(figure(level) for level in levels))
     return table
@@ -91,8 +91,9 @@ def remarks(summary: Summary) -> Iterator[Text]:
             yield Text(f"level {level.level} pass@{k}: {value}{f' ({estimate.note})' if estimate.note else ''}")
     if summary.missing:
         yield Text(
-            f"missing: {len(summary.missing)} attempts have no reply: {', '.join(summary.missing[:8])}", "yellow"
-        )
+            f"missing: {len(summary.missing)} attempts are not recorded (not made yet, or without a reply): "
+            f"{', '.join(summary.missing[:8])}", "yellow",
+        )  # fmt: skip
     if summary.incomplete:
         yield Text(
             f"incomplete: {len(summary.incomplete)} attempts ended in infrastructure errors; run the same command again: "
