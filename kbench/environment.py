@@ -12,7 +12,9 @@ from kbench import __version__
 from kbench.errors import ConfigError
 
 PACKAGES = ("torch", "triton", "numpy")
-KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
+KEYS = (
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "LOCAL_API_KEY",
+)  # fmt: skip
 
 
 def cache_folder() -> Path:

@@ -18,7 +18,7 @@ from kbench.cli.options import judging_options, run_options, settings_from, warn
 @run_options()
 def command(model_name: str, **flags: Any) -> int:
     """Ask a model for kernels, build them, judge them, and print the rates of each level. The same command again resumes."""
-    from kbench.models import open_model
+    from kbench.models.opening import open_model
 
     return run_model(open_model(model_name), flags)
 
