@@ -134,7 +134,9 @@ class _Handler(BaseHTTPRequestHandler):
         entries = [{"id": m, "object": "model", "type": "model", "created": 0, "owned_by": "t", "display_name": m,
                     "created_at": "2026-01-01T00:00:00Z", "name": f"models/{m}"} for m in self.provider.models]  # fmt: skip
         if name == "models":
-            self.send_json(200, {"models": entries} if google else {"object": "list", "data": entries, "has_more": False})
+            self.send_json(
+                200, {"models": entries} if google else {"object": "list", "data": entries, "has_more": False}
+            )
         elif name in self.provider.models:
             self.send_json(200, next(entry for entry in entries if entry["id"] == name))
         else:
@@ -173,7 +175,9 @@ class _Handler(BaseHTTPRequestHandler):
             whole = self.deliver(fault, body, answer, google)
         finally:
             with self.provider.lock:
-                sent = answer if fault in ("", "reset", "malformed", "early_end") or fault.startswith("stall:") else None
+                sent = (
+                    answer if fault in ("", "reset", "malformed", "early_end") or fault.startswith("stall:") else None
+                )
                 self.provider.asked.append(
                     Asked(path, body, prompt, fault, sent, whole, time.time(), dict(self.headers.items()))
                 )
@@ -227,7 +231,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error_body(self, status: int, code: str, message: str, google: bool) -> None:
         if google:
-            error: dict[str, Any] = {"error": {"code": status, "message": message, "status": code.upper() or "NOT_FOUND"}}
+            error: dict[str, Any] = {
+                "error": {"code": status, "message": message, "status": code.upper() or "NOT_FOUND"}
+            }
         elif self.path.split("?")[0].endswith("/messages") or self.headers.get("x-api-key"):
             error = {"type": "error", "error": {"type": code or "not_found_error", "message": message}}
         else:
@@ -292,12 +298,22 @@ def _anthropic(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, An
 
 def _google(path: str, a: Answer) -> Iterator[tuple[str | None, Any]]:
     model = path.rsplit("/", 1)[-1].partition(":")[0]
-    usage: dict[str, Any] = {"promptTokenCount": a.input, "totalTokenCount": a.input + (a.output or 0) + (a.reasoning or 0)}
-    told = (("candidatesTokenCount", a.output), ("thoughtsTokenCount", a.reasoning), ("cachedContentTokenCount", a.cached))
+    usage: dict[str, Any] = {
+        "promptTokenCount": a.input,
+        "totalTokenCount": a.input + (a.output or 0) + (a.reasoning or 0),
+    }
+    told = (
+        ("candidatesTokenCount", a.output),
+        ("thoughtsTokenCount", a.reasoning),
+        ("cachedContentTokenCount", a.cached),
+    )
     usage |= {name: value for name, value in told if value is not None}
     tail = {"modelVersion": model, "responseId": "r"}
     if a.blocked:
-        yield None, {"promptFeedback": {"blockReason": a.blocked}, "usageMetadata": {"promptTokenCount": a.input}, **tail}
+        yield (
+            None,
+            {"promptFeedback": {"blockReason": a.blocked}, "usageMetadata": {"promptTokenCount": a.input}, **tail},
+        )
         return
     parts: list[dict[str, Any]] = [{"text": piece, "thought": True} for piece in _pieces(a.thinking)]
     parts += [{"text": piece} for piece in _pieces(a.text)]
@@ -328,13 +344,22 @@ def _responses(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, An
     if a.refusal:
         yield event("response.refusal.delta", **place, delta=a.refusal)
     if a.tool:
-        item = {"type": "function_call", "name": a.tool, "arguments": "{}", "call_id": "c", "id": "f", "status": "completed"}
+        item = {
+            "type": "function_call",
+            "name": a.tool,
+            "arguments": "{}",
+            "call_id": "c",
+            "id": "f",
+            "status": "completed",
+        }
         yield event("response.output_item.added", output_index=0, item=item)
     usage = {"input_tokens": a.input, "output_tokens": a.output, "total_tokens": a.input + (a.output or 0),
              "input_tokens_details": {"cached_tokens": a.cached or 0},
              "output_tokens_details": {"reasoning_tokens": a.reasoning or 0}}  # fmt: skip
     if a.code:  # a failure inside the stream
-        yield event("response.failed", response={**base, "status": "failed", "error": {"code": a.code, "message": a.message}})
+        yield event(
+            "response.failed", response={**base, "status": "failed", "error": {"code": a.code, "message": a.message}}
+        )
     elif a.stop:
         ended = {**base, "status": "incomplete", "incomplete_details": {"reason": a.stop}, "usage": usage}
         yield event("response.incomplete", response=ended)
@@ -356,9 +381,19 @@ def _chat(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, Any]]:
     if a.refusal:
         yield chunk({"refusal": a.refusal})
     if a.tool:
-        yield chunk({"tool_calls": [{"index": 0, "id": "t", "type": "function", "function": {"name": a.tool, "arguments": "{}"}}]})
+        yield chunk(
+            {
+                "tool_calls": [
+                    {"index": 0, "id": "t", "type": "function", "function": {"name": a.tool, "arguments": "{}"}}
+                ]
+            }
+        )
     yield chunk({}, a.stop or ("tool_calls" if a.tool else "stop"))
-    usage: dict[str, Any] = {"prompt_tokens": a.input, "completion_tokens": a.output, "total_tokens": a.input + (a.output or 0)}
+    usage: dict[str, Any] = {
+        "prompt_tokens": a.input,
+        "completion_tokens": a.output,
+        "total_tokens": a.input + (a.output or 0),
+    }
     if a.reasoning is not None:
         usage["completion_tokens_details"] = {"reasoning_tokens": a.reasoning}
     if a.cached is not None:
@@ -383,6 +418,8 @@ def shipped(prompt: str) -> Answer:
 
 
 if __name__ == "__main__":
-    with FakeProvider(shipped, port=int(sys.argv[1]), latency_s=float(sys.argv[2]) if len(sys.argv) > 2 else 0.0) as fake:
+    with FakeProvider(
+        shipped, port=int(sys.argv[1]), latency_s=float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
+    ) as fake:
         print(fake.url, flush=True)
         threading.Event().wait()

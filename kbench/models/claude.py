@@ -11,10 +11,9 @@ from kbench.errors import ConfigError
 from kbench.models import Request
 from kbench.models.failures import Broken, connection_failure, missing_key, one_line, status_failure
 from kbench.models.pieces import Ending, Named, Piece, Stop, Text, Thought, Tokens, ToolCall
-from kbench.models.settings import ModelSettings
+from kbench.models.settings import DEFAULT_MAX_TOKENS, PRICED_AS, ModelSettings
 
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-DEFAULT_MAX_TOKENS = 32_000  # the API wants one
 ENDINGS = {
     "end_turn": Ending.DONE, "stop_sequence": Ending.DONE, "max_tokens": Ending.LENGTH,
     "model_context_window_exceeded": Ending.LENGTH, "refusal": Ending.REFUSED, "tool_use": Ending.TOOL,
@@ -24,7 +23,7 @@ STATUS = {"authentication_error": 401, "permission_error": 403, "not_found_error
 
 
 class Claude:
-    prices: str | None = "anthropic"
+    prices = PRICED_AS["anthropic"]
 
     def __init__(self, model: str, settings: ModelSettings) -> None:
         if not any(os.environ.get(key) for key in KEYS):
@@ -33,7 +32,7 @@ class Claude:
 
         self.sdk: Any = anthropic
         self.model, self.settings = model, settings
-        self.max_tokens: int | None = settings.max_tokens or DEFAULT_MAX_TOKENS
+        self.max_tokens = settings.max_tokens or DEFAULT_MAX_TOKENS["anthropic"]
         self.fields = self._fields()
         self.client: Any = anthropic.Anthropic(
             base_url=settings.base_url,
@@ -64,14 +63,14 @@ class Claude:
             fields |= {k: v for k in ("temperature", "top_p") if (v := getattr(wanted, k)) is not None}
         return {**fields, **wanted.body}
 
-    def sent(self, request: Request) -> dict[str, object]:
+    def sent(self, sample: int) -> dict[str, object]:
         return {"max_tokens": self.max_tokens, "temperature": None, "top_p": None, "seed": None, **self.fields}
 
     def pieces(self, request: Request) -> Iterator[Piece]:
         system = {"system": request.system} if request.system else {}
         messages: Any = [{"role": m.role, "content": m.text} for m in request.messages]
         with self.client.messages.create(
-            model=self.model, max_tokens=self.max_tokens or DEFAULT_MAX_TOKENS, messages=messages, stream=True,
+            model=self.model, max_tokens=self.max_tokens, messages=messages, stream=True,
             extra_body=self.fields or None, **system,
         ) as stream:  # fmt: skip
             retries = stream.response.request.headers.get("x-stainless-retry-count")

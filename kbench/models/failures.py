@@ -34,6 +34,10 @@ class Unreachable(ModelUnavailable):
     """No connection could be made."""
 
 
+class Unanswered(ModelUnavailable):
+    """The request was sent, and no reply began. What it cost, if anything, nobody says."""
+
+
 class Broken(ModelUnavailable):
     """`facts` is what the server had said of the reply before it broke off."""
 
@@ -77,7 +81,7 @@ def connection_failure(name: str, url: str, error: BaseException) -> ModelUnavai
         return Unreachable(
             f"{name}: {url} cannot be reached ({why}); start the server or give its address with --base-url"
         )
-    return ModelUnavailable(f"{name}: {url} does not answer ({kind}: {why})")
+    return Unanswered(f"{name}: {url} does not answer ({kind}: {why})")
 
 
 def missing_key(name: str, keys: Iterable[str]) -> ModelError:

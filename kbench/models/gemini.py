@@ -12,10 +12,9 @@ from kbench.errors import ConfigError
 from kbench.models import Request
 from kbench.models.failures import Broken, connection_failure, missing_key, one_line, status_failure
 from kbench.models.pieces import Ending, Named, Piece, Stop, Text, Thought, Tokens, ToolCall
-from kbench.models.settings import ModelSettings
+from kbench.models.settings import DEFAULT_MAX_TOKENS, PRICED_AS, ModelSettings
 
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-DEFAULT_MAX_TOKENS = 32_768  # thoughts included
 RETRIED = [408, 429, 500, 502, 503, 504, 529]  # google-genai retries only what it is told to
 REPLY_LIMIT_S = "3600"  # told to the server; without a word the SDK tells it the time-out between two chunks
 ENDINGS = {
@@ -28,7 +27,7 @@ ENDINGS = {
 
 
 class Gemini:
-    prices: str | None = "google"
+    prices = PRICED_AS["google"]
 
     def __init__(self, model: str, settings: ModelSettings) -> None:
         if not any(os.environ.get(key) for key in KEYS):
@@ -37,7 +36,7 @@ class Gemini:
         from google.genai import errors, types
 
         self.types, self.errors, self.model, self.settings = types, errors, model, settings
-        self.max_tokens: int | None = settings.max_tokens or DEFAULT_MAX_TOKENS
+        self.max_tokens = settings.max_tokens or DEFAULT_MAX_TOKENS["google"]
         self.fields = self._fields()
         self.attempts = threading.local()
         # Named rather than left to the SDK, which warns where both are set.
@@ -79,18 +78,18 @@ class Gemini:
             thinking["thinking_level"] = level
         return {**fields, **({"thinking_config": thinking} if thinking else {})}
 
-    def seed(self, request: Request) -> int | None:
-        return None if self.settings.seed is None else self.settings.seed + request.sample
+    def seed(self, sample: int) -> int | None:
+        return None if self.settings.seed is None else self.settings.seed + sample
 
-    def sent(self, request: Request) -> dict[str, object]:
+    def sent(self, sample: int) -> dict[str, object]:
         return {
-            "max_tokens": self.max_tokens, "temperature": None, "top_p": None, "seed": self.seed(request), **self.fields,
+            "max_tokens": self.max_tokens, "temperature": None, "top_p": None, "seed": self.seed(sample), **self.fields,
             **self.settings.body,
         }  # fmt: skip
 
     def pieces(self, request: Request) -> Iterator[Piece]:
         types = self.types
-        seed = {} if (given := self.seed(request)) is None else {"seed": given}
+        seed = {} if (given := self.seed(request.sample)) is None else {"seed": given}
         body = {"http_options": types.HttpOptions(extra_body=self.settings.body)} if self.settings.body else {}
         config = types.GenerateContentConfig(
             system_instruction=request.system or None, max_output_tokens=self.max_tokens, **self.fields, **seed, **body
@@ -127,12 +126,11 @@ class Gemini:
 def _pieces_of(chunk: Any) -> Iterator[Piece]:
     usage = chunk.usage_metadata
     if usage is not None:
+        # Google leaves out a count that is zero.
         yield Tokens(
-            usage.prompt_token_count,
-            usage.candidates_token_count,
-            usage.thoughts_token_count,
-            usage.cached_content_token_count,
-        )
+            usage.prompt_token_count or 0, usage.candidates_token_count or 0, usage.thoughts_token_count or 0,
+            usage.cached_content_token_count or 0,
+        )  # fmt: skip
     blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback is not None else None
     if blocked is not None:
         yield Stop(Ending.REFUSED, str(blocked.value), _detail(chunk.prompt_feedback))

@@ -18,11 +18,10 @@ from kbench.models.failures import (
     status_failure,
 )
 from kbench.models.pieces import Piece
-from kbench.models.settings import ModelSettings
+from kbench.models.settings import DEFAULT_MAX_TOKENS, PRICED_AS, ModelSettings
 
 LOCAL_URL = "http://localhost:8000/v1"
 LOCAL_KEY = "LOCAL_API_KEY"  # never OPENAI_API_KEY: that is not for a stranger's server
-DEFAULT_MAX_TOKENS = 32_768  # reasoning included; local servers have their own
 REASONING = re.compile(r"(?:o\d|gpt-5)")  # these take no temperature
 
 
@@ -36,8 +35,9 @@ class Gpt:
         import openai  # takes a second
 
         self.sdk: Any = openai
-        self.prices = None if local else "openai"
-        self.max_tokens: int | None = settings.max_tokens or (None if local else DEFAULT_MAX_TOKENS)
+        provider = "local" if local else "openai"
+        self.prices = PRICED_AS[provider]
+        self.max_tokens = settings.max_tokens or DEFAULT_MAX_TOKENS[provider]
         self.client = openai.OpenAI(
             api_key=os.environ.get(self.key) or "none",
             base_url=settings.base_url or (LOCAL_URL if local else None),
@@ -52,16 +52,16 @@ class Gpt:
     def url(self) -> str:
         return str(self.client.base_url)
 
-    def fields(self, request: Request, chat: bool) -> dict[str, object]:
+    def fields(self, sample: int, chat: bool) -> dict[str, object]:
         if chat:
-            return openai_chat.fields_of(self.settings, self.takes_temperature, request.sample)
+            return openai_chat.fields_of(self.settings, self.takes_temperature, sample)
         return openai_responses.fields_of(self.settings, self.takes_temperature)
 
-    def sent(self, request: Request) -> dict[str, object]:
+    def sent(self, sample: int) -> dict[str, object]:
         chat = self.api == "chat"
         return {
             "api": "chat" if chat else "responses", "max_tokens": self.max_tokens, "temperature": None, "top_p": None,
-            "seed": None, **self.fields(request, chat), **self.settings.body,
+            "seed": None, **self.fields(sample, chat), **self.settings.body,
         }  # fmt: skip
 
     def pieces(self, request: Request) -> Iterator[Piece]:
@@ -85,7 +85,7 @@ class Gpt:
             self.api = "responses"
 
     def _responses(self, request: Request) -> Iterator[Piece]:
-        fields, body = self.fields(request, chat=False), self.settings.body
+        fields, body = self.fields(request.sample, chat=False), self.settings.body
         return openai_responses.pieces(self.client, self.model, self.max_tokens, fields, body, request)
 
     def _chat(self, request: Request) -> Iterator[Piece]:
@@ -93,7 +93,7 @@ class Gpt:
         word = "max_tokens" if self.own_server else "max_completion_tokens"
         limit = {word: self.max_tokens} if self.max_tokens is not None else {}
         return openai_chat.pieces(
-            self.client, self.model, limit, self.fields(request, chat=True), self.settings.body, request
+            self.client, self.model, limit, self.fields(request.sample, chat=True), self.settings.body, request
         )
 
     def explain(self, error: Exception, begun: bool) -> Exception:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from kbench.budget import Amount
 from kbench.models.pieces import Tokens
+from kbench.models.settings import PRICED_AS
 
 BYTES_A_MESSAGE = 64  # more than any chat template puts round one
 ROLE_AND_START = 512
@@ -28,6 +30,19 @@ def cost_usd(provider: str | None, models: tuple[str, ...], tokens: Tokens) -> f
         except (LookupError, ValueError):
             continue
     return None
+
+
+def worst_case(
+    provider: str, model: str, max_tokens: int | None, texts: tuple[str, ...], tokens_before: int = 0
+) -> Amount:
+    """What a request of these messages can cost at most: the input counted a token a byte, the output at its limit.
+
+    `tokens_before` is more input, already in tokens. None where a limit or a price is not known.
+    """
+    if max_tokens is None:
+        return Amount(None, None)
+    into = most_input_tokens(texts) + tokens_before
+    return Amount(into + max_tokens, cost_usd(PRICED_AS[provider], (model,), Tokens(into, max_tokens)))
 
 
 def most_input_tokens(texts: tuple[str, ...]) -> int:

@@ -10,15 +10,16 @@ import difflib
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
+from kbench.budget import Amount
 from kbench.errors import ConfigError, KBenchError, ModelError
 from kbench.extract import extract
 from kbench.models import Reply, Request
 from kbench.models.failures import Broken, Declined, Unreachable, one_line
 from kbench.models.pieces import Ending, Named, Piece, Refusal, Stop, Text, Thought, Tokens, ToolCall
-from kbench.models.prices import cost_usd, most_input_tokens
+from kbench.models.prices import cost_usd, worst_case
 from kbench.models.refusal import is_refusal
 from kbench.models.settings import ModelSettings
 from kbench.types import ReplyFacts
@@ -34,19 +35,11 @@ class Provider(Protocol):
 
     @property
     def url(self) -> str: ...
-    def sent(self, request: Request) -> dict[str, object]: ...
+    def sent(self, sample: int) -> dict[str, object]: ...
     def pieces(self, request: Request) -> Iterator[Piece]: ...
     def explain(self, error: Exception, begun: bool) -> Exception: ...
     def check(self, timeout_s: float) -> None: ...
     def names(self, timeout_s: float) -> list[str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class WorstCase:
-    """What a request can cost at most. None where that is not known."""
-
-    tokens: int | None
-    cost_usd: float | None
 
 
 class Remote:
@@ -61,6 +54,12 @@ class Remote:
         fields = {name: getattr(self.settings, name) for name in ModelSettings.__slots__}
         kept = {name: value for name, value in fields.items() if name not in ("timeout_s", "retries")}
         return {"model": self.name, "url": self.provider.url, **kept, "max_tokens": self.provider.max_tokens}
+
+    def unsent(self) -> list[str]:
+        """A line for each setting that was asked for and that this model does not take."""
+        sent = self.provider.sent(0)
+        asked = [name for name in ("temperature", "top_p", "seed") if getattr(self.settings, name) is not None]
+        return [f"{self.name} takes no {name}; it is left out" for name in asked if sent.get(name) is None]
 
     def check(self) -> None:
         """ModelError, within seconds, where the key, the name or the address is wrong. What else fails is left to a request."""
@@ -91,13 +90,17 @@ class Remote:
         close = difflib.get_close_matches(self.model, names, n=3, cutoff=0.3) or names[:5]
         return ModelError(f"{self.name}: no such model ({why}); there are {', '.join(close) or 'none'}")
 
-    def worst_case(self, request: Request) -> WorstCase:
-        """The input counted a token a byte, the output at its limit."""
-        into = most_input_tokens((request.system, *(message.text for message in request.messages)))
-        limit = self.provider.max_tokens
-        if limit is None:
-            return WorstCase(None, None)
-        return WorstCase(into + limit, cost_usd(self.provider.prices, (self.model,), Tokens(into, limit)))
+    def worst_case(self, request: Request) -> Amount:
+        """What it can cost at most. None where that is not known."""
+        texts = (request.system, *(message.text for message in request.messages))
+        return worst_case(self.name.partition("/")[0], self.model, self.provider.max_tokens, texts)
+
+    def charge(self, facts: ReplyFacts) -> Amount:
+        """What a whole reply cost; None where the server did not say."""
+        if facts.tokens_input is None or facts.tokens_output is None:
+            return Amount(None, facts.cost_usd)
+        beside = (facts.tokens_reasoning or 0) if self.provider.prices == "google" else 0
+        return Amount(facts.tokens_input + facts.tokens_output + beside, facts.cost_usd)
 
     def generate(self, request: Request) -> Reply:
         """One request, read to its end. Broken, with what is known of it, where it has none."""
@@ -127,16 +130,12 @@ class Remote:
 
     def _facts(self, tally: Tally, request: Request, latency_s: float) -> ReplyFacts:
         tokens, stop = tally.tokens, tally.stop
-        cost = cost_usd(self.provider.prices, (tally.model, self.model), self._billed(tokens))
+        cost = cost_usd(self.provider.prices, (tally.model, self.model), tokens)
         return ReplyFacts(
             tally.model or self.model, tokens.input, tokens.output, tokens.reasoning, tokens.cached, cost,
             stop.reason if stop is not None else None, latency_s, retries=tally.retries,
-            stop_detail=stop.detail if stop is not None else None, sent=self.provider.sent(request),
+            stop_detail=stop.detail if stop is not None else None, sent=self.provider.sent(request.sample),
         )  # fmt: skip
-
-    def _billed(self, tokens: Tokens) -> Tokens:
-        """Google names no output where there was none, or only thoughts."""
-        return replace(tokens, output=0) if tokens.output is None and self.provider.prices == "google" else tokens
 
 
 class Tally:

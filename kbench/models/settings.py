@@ -12,13 +12,16 @@ from kbench.errors import ConfigError
 BODY = "body."  # -M body.top_k=20 goes into the request as it is
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 APIS = ("auto", "responses", "chat")
+# Of a reply, reasoning included, where the user names none. A local server has a limit of its own, which depends on the prompt.
+DEFAULT_MAX_TOKENS: dict[str, int | None] = {"anthropic": 32_000, "google": 32_768, "openai": 32_768, "local": None}
+PRICED_AS: dict[str, str | None] = {"anthropic": "anthropic", "google": "google", "openai": "openai", "local": None}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
     """None leaves the choice to the provider, and is recorded as None."""
 
-    max_tokens: int | None = None  # of a reply, reasoning included; see Remote for what None means to each provider
+    max_tokens: int | None = None  # of a reply, reasoning included; None is the provider's entry in DEFAULT_MAX_TOKENS
     temperature: float | None = None
     top_p: float | None = None
     seed: int | None = None  # sample k is asked with seed + k
