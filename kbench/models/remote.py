@@ -17,7 +17,7 @@ from kbench.budget import Amount
 from kbench.errors import ConfigError, KBenchError, ModelError
 from kbench.extract import extract
 from kbench.models import Reply, Request
-from kbench.models.failures import Broken, Declined, Unreachable, one_line
+from kbench.models.failures import Broken, Declined, Unreachable
 from kbench.models.pieces import Ending, Named, Piece, Refusal, Stop, Text, Thought, Tokens, ToolCall
 from kbench.models.prices import cost_usd, worst_case
 from kbench.models.refusal import is_refusal
@@ -66,14 +66,14 @@ class Remote:
         try:
             self.provider.check(CHECK_S)
         except KeyError:
-            raise self._unknown(f"the server has no model {self.model!r}") from None
+            raise self._unknown() from None
         except Exception as error:
             failure = self.provider.explain(error, begun=False)
             status = getattr(error, "status_code", getattr(error, "code", None))
             if isinstance(failure, Unreachable):
                 raise ModelError(str(failure)) from error
             if status == 404 and self._listed() not in ([], None):
-                raise self._unknown(one_line(str(failure))) from error
+                raise self._unknown() from error
             if isinstance(failure, ModelError) and status in (400, 401):
                 raise failure from error
 
@@ -85,10 +85,11 @@ class Remote:
             return None
         return None if self.model in names else names
 
-    def _unknown(self, why: str) -> ModelError:
+    def _unknown(self) -> ModelError:
         names = self._listed() or []
-        close = difflib.get_close_matches(self.model, names, n=3, cutoff=0.3) or names[:5]
-        return ModelError(f"{self.name}: no such model ({why}); there are {', '.join(close) or 'none'}")
+        close = difflib.get_close_matches(self.model, names, n=4, cutoff=0.3)
+        shown = [*close, *(name for name in names if name not in close)][:8]
+        return ModelError(f"{self.name}: {self.provider.url} has no such model; it has {', '.join(shown) or 'none'}")
 
     def worst_case(self, request: Request) -> Amount:
         """What it can cost at most. None where that is not known."""
