@@ -20,7 +20,8 @@ from kbench.replies import Replies
 from kbench.types import ReplyFacts, attempt_key
 
 WAITING = 1024  # replies that may wait to be judged; each is a few hundred kB at most
-BROKEN_TRIES = 4  # times that a reply is asked for again after it broke off; with 1, 2, 4, 8 s between
+BROKEN_TRIES = 6  # times that a reply is asked for again after it broke off
+FIRST_PAUSE_S = 1.0  # before the first of them; twice as long before each further one
 OUTAGE = 10  # failures in a row, over all requests, after which no more are sent
 
 
@@ -40,7 +41,6 @@ class Asker:
 
     def __init__(self, model: Remote, replies: Replies, budget: Budget, tell: Callable[[str], None]) -> None:
         self.model, self.replies, self.budget, self.tell = model, replies, budget, tell
-        self.pause_s = 1.0
         self.stop = threading.Event()
         self.lock = threading.Lock()
         self.failures_in_a_row = 0
@@ -63,7 +63,7 @@ class Asker:
                 if len(broken) > BROKEN_TRIES:
                     return self._failed(request, error, broken)
                 self.tell(f"{error}; asked again")
-                self.stop.wait(self.pause_s * 2 ** (len(broken) - 1))
+                self.stop.wait(FIRST_PAUSE_S * 2 ** (len(broken) - 1))
             except ModelUnavailable as error:
                 return self._failed(request, error, broken)
             else:
