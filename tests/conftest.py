@@ -25,7 +25,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 @pytest.fixture
 def quick_google(monkeypatch: pytest.MonkeyPatch) -> None:
-    """google-genai's back-off starts at a second and knows no header that would shorten it; here it does not wait."""
+    """google-genai's back-off starts at a second and knows no header that would shorten it; here it hardly waits."""
     import tenacity
 
-    monkeypatch.setattr(tenacity.nap.time, "sleep", lambda _: None)
+    monkeypatch.setattr(tenacity, "wait_exponential_jitter", lambda **_: tenacity.wait_fixed(0.01))

@@ -403,6 +403,22 @@ def _chat(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, Any]]:
     yield None, "[DONE]"
 
 
+_opened: list[Any] = []
+
+
+def opened(name: str, settings: Any) -> Any:
+    """A model behind a network, closed by `close_all`."""
+    from kbench.models.opening import open_model
+
+    _opened.append(open_model(name, settings))
+    return _opened[-1]
+
+
+def close_all() -> None:
+    while _opened:
+        _opened.pop().close()
+
+
 def fenced(code: str) -> str:
     return f"Here it is.\n\n```python\n{code}```\n"
 

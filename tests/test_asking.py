@@ -23,7 +23,6 @@ from kbench.budget import Amount, Budget, Ledger, Limits
 from kbench.evaluate import Settings
 from kbench.models import Message, Request
 from kbench.models.opening import open_model
-from kbench.models.remote import Remote
 from kbench.models.settings import ModelSettings
 from kbench.prompts import Target
 from kbench.replies import reply_key
@@ -31,7 +30,7 @@ from kbench.run import Ended, Plan, execute, generate
 from kbench.store import RunStore, load
 from kbench.types import Record, Status
 
-from .fake_provider import Answer, FakeProvider, fenced
+from .fake_provider import Answer, FakeProvider, close_all, fenced, opened
 from .fake_session import FakeSession
 
 CODE = "class ModelNew:\n    pass\n"
@@ -43,6 +42,7 @@ Serve = Callable[..., FakeProvider]
 def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Serve]:
     monkeypatch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
     with ExitStack() as stack:
+        stack.callback(close_all)
 
         def start(reply_to: Callable[[str], Answer] = lambda _: Answer(fenced(CODE)), **more: Any) -> FakeProvider:
             fake = stack.enter_context(FakeProvider(reply_to, **more))
@@ -57,7 +57,7 @@ def plan(
     attempts: int, name: str = "anthropic/claude-opus-4-8", settings: ModelSettings | None = None, **more: Any
 ) -> Plan:
     """`attempts` of the first problems, five samples a problem."""
-    model = open_model(name, settings or ModelSettings(max_tokens=1000))
+    model = opened(name, settings or ModelSettings(max_tokens=1000))
     problems = tuple(registry.discover()[: (attempts + 4) // 5])
     target = Target(style="zero-shot")
     return Plan(model, problems, 5, Settings(protocol="quick"), None, 1, target=target, **({"connections": 8} | more))
@@ -65,7 +65,7 @@ def plan(
 
 def run(folder: Path, wanted: Plan, session: FakeSession | None = None) -> tuple[Ended, list[Record], FakeSession]:
     session = session or FakeSession()
-    with RunStore(folder) as store:
+    with RunStore(folder) as store:  # the plan's model is left open for a further run
         ended = execute(wanted, "run", store, session, lambda *_: None)  # type: ignore[arg-type]
     return ended, list(load(folder).records), session
 
@@ -285,8 +285,7 @@ def test_everything_that_can_change_a_reply_changes_its_key(serve: Serve) -> Non
     base = Request(problem, 0, "system", (Message("user", "a"),))
 
     def key(request: Request = base, name: str = "anthropic/claude-opus-4-8", **settings: Any) -> str:
-        model = open_model(name, ModelSettings(**settings))
-        assert isinstance(model, Remote)
+        model = opened(name, ModelSettings(**settings))
         return reply_key(model.identity(), request)
 
     others = [

@@ -18,7 +18,7 @@ from kbench.models.remote import Remote
 from kbench.models.settings import ModelSettings, with_options
 from kbench.types import Problem
 
-from .fake_provider import KEY, Answer, FakeProvider, fenced
+from .fake_provider import KEY, Answer, FakeProvider, close_all, fenced, opened
 
 CODE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x.relu()\n"
 DRAFT = CODE.replace("relu", "tanh")
@@ -52,6 +52,7 @@ def request(text: str = "Make it fast.", sample: int = 0) -> Request:
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FakeProvider]]:
     """Starts a server that gives one answer to everything, and points the SDKs at it."""
     with ExitStack() as stack:
+        stack.callback(close_all)
 
         def start(answer: Answer, **more: Any) -> FakeProvider:
             fake = stack.enter_context(FakeProvider(lambda _: answer, **more))
@@ -68,9 +69,7 @@ def open_way(way: str, fake: FakeProvider, **settings: Any) -> Remote:
     if way == "local":
         settings.setdefault("base_url", f"{fake.url}/v1")
     settings.setdefault("retries", 3)
-    model = open_model(NAMES[way], ModelSettings(**settings))
-    assert isinstance(model, Remote)
-    return model
+    return opened(NAMES[way], ModelSettings(**settings))
 
 
 # ---- a reply as it should be -----------------------------------------------------------------------------------------
@@ -159,8 +158,7 @@ def test_reasoning_and_extra_fields_reach_the_wire(
 
 def test_a_server_that_only_speaks_chat_completions_is_asked_that_way(serve: Ask) -> None:
     fake = serve(Answer(fenced(CODE)), only_chat=True)
-    model = open_model("openai/gpt-4o", ModelSettings())
-    assert isinstance(model, Remote)
+    model = opened("openai/gpt-4o", ModelSettings())
     first, second = model.generate(request()), model.generate(request())
     assert first.text == second.text == fenced(CODE)
     assert [asked.path for asked in fake.asked] == ["/v1/chat/completions"] * 2

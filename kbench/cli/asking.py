@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
 import click
@@ -59,8 +60,9 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def open_asked(name: str, flags: dict[str, Any]) -> Any:
-    """The model that the flags describe. Its keys are no longer in this process's environment afterwards, nor in a child's.
+@contextmanager
+def asked_model(name: str, flags: dict[str, Any]) -> Iterator[Any]:
+    """The model that the flags describe, closed in the end. Its keys leave this process's environment, so that no child has them.
 
     ConfigError or ModelError, within seconds, where it cannot be asked.
     """
@@ -69,12 +71,15 @@ def open_asked(name: str, flags: dict[str, Any]) -> Any:
     from kbench.models.remote import Remote
 
     model = open_model(name, settings_of(flags))
-    if isinstance(model, Remote):
+    hide_keys()
+    if not isinstance(model, Remote):
+        yield model
+        return
+    with closing(model):
         model.check()
         for line in model.unsent():
             click.echo(f"kbench: {line}", err=True)
-    hide_keys()
-    return model
+        yield model
 
 
 def settings_of(flags: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kbench.cli.asking import asking_options, open_asked
+from kbench.cli.asking import asked_model, asking_options
 from kbench.cli.options import judging_options, run_options
 
 
@@ -28,10 +28,10 @@ def command(model_name: str, **flags: Any) -> int:
         from kbench.cli.planning import dry_run
 
         return dry_run(model_name, flags)
-    model = open_asked(model_name, flags)
-    if not isinstance(model, Remote):
-        raise ConfigError(f"{model_name}: nothing to ask; kbench run judges it as it is")
-    return generate_all(model, flags)
+    with asked_model(model_name, flags) as model:
+        if not isinstance(model, Remote):
+            raise ConfigError(f"{model_name}: nothing to ask; kbench run judges it as it is")
+        return generate_all(model, flags)
 
 
 def generate_all(model: Any, flags: dict[str, Any]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kbench.cli.asking import asking_options, open_asked
+from kbench.cli.asking import asked_model, asking_options
 from kbench.cli.options import judging_options, run_options, warn_of_sandbox
 
 
@@ -34,7 +34,8 @@ def command(model_name: str, **flags: Any) -> int:
         from kbench.cli.planning import dry_run
 
         return dry_run(model_name, flags)
-    return run_model(open_asked(model_name, flags), flags)
+    with asked_model(model_name, flags) as model:
+        return run_model(model, flags)
 
 
 def run_model(model: Any, flags: dict[str, Any]) -> int:

@@ -112,6 +112,9 @@ class Claude:
         """Asks whether the model is there, once and shortly. Raises what the SDK raises."""
         self.client.with_options(timeout=timeout_s, max_retries=0).models.retrieve(self.model)
 
+    def close(self) -> None:
+        self.client.close()
+
     def names(self, timeout_s: float) -> list[str]:
         return [model.id for model in self.client.with_options(timeout=timeout_s, max_retries=0).models.list().data]
 

@@ -118,6 +118,9 @@ class Gemini:
     def check(self, timeout_s: float) -> None:
         self.client.models.get(model=self.model, config={"http_options": self._http(timeout_s, 1)})
 
+    def close(self) -> None:
+        self.client.close()
+
     def names(self, timeout_s: float) -> list[str]:
         page = self.client.models.list(config={"http_options": self._http(timeout_s, 1), "page_size": 1000})
         return [str(model.name).removeprefix("models/") for model in page.page]

@@ -118,6 +118,9 @@ class Gpt:
         if there and self.model not in there:
             raise KeyError(self.model)
 
+    def close(self) -> None:
+        self.client.close()
+
     def names(self, timeout_s: float) -> list[str]:
         return [model.id for model in self.client.with_options(timeout=timeout_s, max_retries=0).models.list().data]
 

@@ -40,6 +40,7 @@ class Provider(Protocol):
     def explain(self, error: Exception, begun: bool) -> Exception: ...
     def check(self, timeout_s: float) -> None: ...
     def names(self, timeout_s: float) -> list[str]: ...
+    def close(self) -> None: ...
 
 
 class Remote:
@@ -54,6 +55,10 @@ class Remote:
         fields = {name: getattr(self.settings, name) for name in ModelSettings.__slots__}
         kept = {name: value for name, value in fields.items() if name not in ("timeout_s", "retries")}
         return {"model": self.name, "url": self.provider.url, **kept, "max_tokens": self.provider.max_tokens}
+
+    def close(self) -> None:
+        """Lets go of its connections; what is in flight breaks off."""
+        self.provider.close()
 
     def unsent(self) -> list[str]:
         """A line for each setting that was asked for and that this model does not take."""
