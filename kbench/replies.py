@@ -49,13 +49,14 @@ class Replies:
         key = reply_key(self.identity, request)
         self._keep_in_run(request, reply, key)
         if self.cache is not None and reply.text.strip():
-            write_atomic(self._cached(key), reply_entry(reply, key))
+            write_atomic(self._cached(key), reply_entry(reply, key), durable=False)
 
     def _keep_in_run(self, request: Request, reply: Reply, key: str) -> None:
         attempt = attempt_key(request.problem.id, request.sample)
-        self.store.write_artifact(attempt, f"prompt.{request.turn}.txt", conversation(request))
-        self.store.write_artifact(attempt, f"reply.{request.turn}.txt", reply.text)
         self.store.write_artifact(attempt, reply_name(request.turn), reply_entry(reply, key))
+        # For people; all of it stands in what is synced above, or can be made again.
+        self.store.write_artifact(attempt, f"prompt.{request.turn}.txt", conversation(request), durable=False)
+        self.store.write_artifact(attempt, f"reply.{request.turn}.txt", reply.text, durable=False)
 
     def _cached(self, key: str) -> Path:
         assert self.cache is not None

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -425,12 +426,19 @@ def fenced(code: str) -> str:
 
 def shipped(prompt: str) -> Answer:
     """The shipped C++ solution of the problem whose name stands in the prompt; a text without code where there is none."""
+    return next((answer for name, answer in _shipped().items() if name in prompt), Answer("I do not know that one."))
+
+
+@cache
+def _shipped() -> dict[str, Answer]:
     from kbench.registry import builtin_root
 
-    for path in sorted((builtin_root() / "solutions").rglob("level*/*.py")):
-        if "__" not in path.stem and f"{path.parent.name}/{path.stem}" in prompt:
-            return Answer(fenced(path.read_text()))
-    return Answer("I do not know that one.")
+    paths = sorted((builtin_root() / "solutions").rglob("level*/*.py"))
+    return {
+        f"{p.parent.name}/{p.stem.partition('__')[0]}": Answer(fenced(p.read_text()))
+        for p in paths
+        if "__cpp" in p.stem
+    } | {f"{p.parent.name}/{p.stem}": Answer(fenced(p.read_text())) for p in paths if "__" not in p.stem}
 
 
 if __name__ == "__main__":

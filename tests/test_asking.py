@@ -449,3 +449,55 @@ def test_a_record_with_turns_reads_back(serve: Serve, tmp_path: Path) -> None:
     serve()
     _, records, _ = run(tmp_path / "run", plan(5, turns=2))
     assert [len(record.turns) for record in records] == [2] * 5
+
+
+# ---- what users of other harnesses have hit --------------------------------------------------------------------------
+
+
+def test_thoughts_that_used_up_the_limit_a_draft_among_thoughts_and_a_blocked_prompt(
+    serve: Serve, tmp_path: Path
+) -> None:
+    """https://github.com/googleapis/python-genai/issues/811"""
+    answers = [
+        Answer("", stop="MAX_TOKENS", output=None, reasoning=2045),
+        Answer(
+            fenced(CODE), thinking="A draft.\n\n" + fenced("# status: incorrect\n" + CODE), output=150, reasoning=300
+        ),
+        Answer(blocked="PROHIBITED_CONTENT", output=None),
+    ]
+    problems = [problem for problem in registry.discover() if problem.level == 1][:3]
+    by_name = {problem.id: answer for problem, answer in zip(problems, answers, strict=True)}
+    fake = serve(lambda prompt: next(answer for name, answer in by_name.items() if name in prompt))
+    wanted = replace(plan(1, "google/gemini-2.5-pro"), problems=tuple(problems), samples=1, connections=1)
+    ended, records, _ = run(tmp_path / "run", wanted)
+    of_problem = {record.problem_id: record for record in records}
+    only_thoughts, draft, blocked = (of_problem[problem.id] for problem in problems)
+    assert only_thoughts.status is Status.NO_CODE
+    assert only_thoughts.reply is not None
+    assert only_thoughts.reply.stop_reason == "MAX_TOKENS"
+    assert (only_thoughts.reply.tokens_reasoning, only_thoughts.reply.tokens_output) == (2045, 0)
+    assert draft.status is Status.CORRECT
+    assert blocked.status is Status.REFUSED
+    assert blocked.reply is not None
+    assert blocked.reply.stop_reason == "PROHIBITED_CONTENT"
+    assert len(fake.asked) == 3
+    assert len(list((tmp_path / "cache").rglob("replies/*/*.json"))) == 1  # neither of the two without a text
+    assert ended.summary.overall.refusal_rate.value == pytest.approx(1 / 3)
+    assert ended.summary.overall.pass_rate.value == pytest.approx(1 / 3)
+    assert not ended.resumable
+
+
+def test_a_large_token_limit_is_streamed_and_the_last_count_is_the_one_that_holds(serve: Serve, tmp_path: Path) -> None:
+    """https://github.com/UKGovernmentBEIS/inspect_ai/issues/1407"""
+    draft = "A first attempt.\n\n" + fenced("# status: incorrect\n" + CODE) + "The sign is wrong there. " * 20
+    fake = serve(lambda _: Answer(fenced(CODE), thinking=draft, output=5123), latency_s=0.2)
+    wanted = replace(plan(1, settings=ModelSettings(max_tokens=64_000)), samples=1)
+    _, (record,), _ = run(tmp_path / "run", wanted)
+    (asked,) = fake.asked
+    assert asked.body["stream"]
+    assert asked.body["max_tokens"] == 64_000
+    assert record.status is Status.CORRECT
+    assert record.reply is not None
+    assert record.reply.tokens_output == 5123
+    assert record.reply.latency_s is not None
+    assert record.reply.latency_s >= 0.2
