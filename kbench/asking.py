@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ from kbench.types import ReplyFacts, attempt_key
 WAITING = 1024  # replies that may wait to be judged; each is a few hundred kB at most
 BROKEN_TRIES = 6  # times that a reply is asked for again after it broke off
 FIRST_PAUSE_S = 1.0  # before the first of them; twice as long before each further one
+DRAIN_S = 60.0  # that replies in flight get to end, where a mistake of ours stops the run
 OUTAGE = 10  # failures in a row, over all requests, after which no more are sent
 
 
@@ -105,7 +107,8 @@ class Asker:
                 self.outage = f"{OUTAGE} requests in a row failed, the last with: {error}"
                 self.stop.set()
         facts = with_broken(replace(broken[-1], latency_s=None), broken[:-1], at_end=True) if broken else None
-        return Asked(request, None, str(error), facts)
+        told = facts is not None and facts.tokens_input is not None  # else there is nothing to tell of what it cost
+        return Asked(request, None, str(error), facts if told else None)
 
 
 def with_broken(facts: ReplyFacts, broken: list[ReplyFacts], at_end: bool = False) -> ReplyFacts:
@@ -156,7 +159,10 @@ class Generation:
             self.todo.put(request)
 
     def batches(self) -> Iterator[list[Asked]]:
-        """What has come in since the last time, at least one, until nothing is outstanding. Raises what a worker met."""
+        """What has come in since the last time, at least one, until nothing is outstanding.
+
+        Raises what a worker met, when what was in flight beside it has ended too: those replies are paid for, and kept.
+        """
         while self.outstanding:
             came = [self.done.get()]
             while not self.done.empty():
@@ -164,11 +170,21 @@ class Generation:
             self.outstanding -= len(came)
             for item in came:
                 if isinstance(item, BaseException):
+                    self._drain(DRAIN_S)
                     raise item
             self.left += [item for item in came if isinstance(item, Request)]
             batch = [item for item in came if isinstance(item, Asked)]
             if batch:
                 yield batch
+
+    def _drain(self, limit_s: float) -> None:
+        end = time.monotonic() + limit_s
+        while self.outstanding and (left := end - time.monotonic()) > 0:
+            try:
+                self.done.get(timeout=left)
+            except queue.Empty:
+                return
+            self.outstanding -= 1
 
     def _work(self) -> None:
         while (request := self.todo.get()) is not None:

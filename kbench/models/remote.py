@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -54,7 +55,9 @@ class Remote:
         """What decides its replies beside the prompt, JSON-ready; no key, no time-out."""
         fields = {name: getattr(self.settings, name) for name in ModelSettings.__slots__}
         kept = {name: value for name, value in fields.items() if name not in ("timeout_s", "retries")}
-        return {"model": self.name, "url": self.provider.url, **kept, "max_tokens": self.provider.max_tokens}
+        kept["base_url"] = None if self.settings.base_url is None else _without_login(self.settings.base_url)
+        url = _without_login(self.provider.url)
+        return {"model": self.name, "url": url, **kept, "max_tokens": self.provider.max_tokens}
 
     def close(self) -> None:
         """Lets go of its connections; what is in flight breaks off."""
@@ -197,6 +200,10 @@ class Tally:
         if not said.strip():
             return "an empty reply"
         return "no code block that defines ModelNew"
+
+
+def _without_login(url: str) -> str:
+    return re.sub(r"//[^/@]*@", "//", url)
 
 
 def open_remote(name: str, settings: ModelSettings) -> Remote:
