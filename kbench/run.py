@@ -114,10 +114,12 @@ def ask_and_judge(plan: Plan, store: RunStore, attempts: Attempts, report: Repor
     """Asks and judges side by side. Why it stopped early, if it did: a budget, or a provider that is down."""
     done = store.done_keys()
     todo = [r for r in plan.requests() if attempt_key(r.problem.id, r.sample) not in done]
-    todo = [r for r in todo if not attempts.settle_too_large(r)]
-    report(f"{len(todo)} attempts to make, {plan.connections} requests at a time", None)
     with Ledger(store.folder) as ledger:
         budget, asker = open_asker(plan, store, ledger, report)
+        if todo and isinstance(plan.model, Remote) and not plan.model.found:
+            asker.ask(todo[0])  # its reply is kept; a mistake of ours shows before anything else is started
+        todo = [r for r in todo if not attempts.settle_too_large(r)]
+        report(f"{len(todo)} attempts to make, {plan.connections} requests at a time", None)
         with Generation(asker, plan.connections) as generation:
             generation.add(todo)
             for batch in generation.batches():

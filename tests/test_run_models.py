@@ -234,3 +234,17 @@ def test_a_run_ends_in_judged_kernels_and_no_key_is_left_anywhere(tmp_path: Path
     records = [json.loads(line) for line in files[tmp_path / "results" / "r" / "attempts.jsonl"].splitlines()]
     assert [record["status"] for record in records] == ["correct"] * 2
     assert all(record["reply"]["cost_usd"] > 0 for record in records)
+
+
+def test_a_server_that_lists_no_models_is_asked_once_before_anything_is_started(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
+    refused = Answer(status=404, code="", message="no such path")
+    with FakeProvider(lambda _: refused, models=()) as fake:
+        for name, value in fake.environment().items():
+            monkeypatch.setenv(name, value)
+        code, _, err = kbench(capsys, "run", *arguments_for("local/stub", fake, tmp_path, "--level", "1"))
+    assert code == 2
+    assert "no such model or path" in err
+    assert len(fake.asked) == 1

@@ -50,6 +50,7 @@ class Remote:
     def __init__(self, name: str, settings: ModelSettings, provider: Provider) -> None:
         self.name, self.settings, self.provider = name, settings, provider
         self.model = name.partition("/")[2]
+        self.found = False  # the server said that it has this model
 
     def identity(self) -> dict[str, object]:
         """What decides its replies beside the prompt, JSON-ready; no key, no time-out."""
@@ -73,6 +74,7 @@ class Remote:
         """ModelError, within seconds, where the key, the name or the address is wrong. What else fails is left to a request."""
         try:
             self.provider.check(CHECK_S)
+            self.found = True
         except KeyError:
             raise self._unknown() from None
         except Exception as error:
