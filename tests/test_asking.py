@@ -210,7 +210,10 @@ def test_a_settled_run_asks_for_nothing(serve: Serve, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_after_a_kill_no_stored_reply_is_asked_for_again(serve: Serve, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_after_a_kill_no_stored_reply_is_asked_for_again(
+    serve: Serve, tmp_path: Path, how: signal.Signals, code: int
+) -> None:
     fake = serve(latency_s=0.3)
     arguments = ["generate", "--model", "anthropic/claude-opus-4-8", "--samples", "3", "--connections", "4", "--max-tokens",
                  "1000", "--level", "1", "--results", str(tmp_path / "r"), "--run-id", "one"]  # fmt: skip
@@ -220,8 +223,8 @@ def test_after_a_kill_no_stored_reply_is_asked_for_again(serve: Serve, tmp_path:
     end = time.monotonic() + 60
     while len(list(stored.rglob("reply.0.json"))) < 9 and time.monotonic() < end:
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    os.kill(process.pid, how)
+    assert process.wait(30) == code
     kept = {str(path.parent) for path in stored.rglob("reply.0.json")}
     assert 9 <= len(kept) < 24
     time.sleep(0.5)  # what the killed process had in flight ends
