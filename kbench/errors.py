@@ -4,7 +4,8 @@ KBenchError
 |- ConfigError      the command, a flag or a file it names is wrong          exit 2
 |- ProblemError     a problem file cannot be loaded, run or judged           exit 2
 |- SchemaError      a stored record is torn, foreign or of a newer version   exit 2
-|- ModelError       a model could not be asked                               exit 2
+|- ModelError       a model cannot be asked: key, name, address, request     exit 2
+|- ModelUnavailable a provider or the way to it failed; asked again later    recorded as infra_error
 |- SandboxError     the sandbox that was asked for is not to be had          exit 2
 `- RefereeError     the referee itself failed; never the candidate's fault   recorded as infra_error
 """
@@ -27,6 +28,10 @@ class SchemaError(KBenchError):
 
 
 class ModelError(KBenchError):
+    pass
+
+
+class ModelUnavailable(KBenchError):
     pass
 
 

@@ -15,8 +15,10 @@ from kbench.errors import ConfigError
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def write_atomic(path: Path, data: str | bytes) -> None:
+def write_atomic(path: Path, data: str | bytes, durable: bool = True) -> None:
     """Replace `path` by a file with this content, in UTF-8, synced to the disk before it takes the name.
+
+    Without `durable` it is not synced: a killed process leaves it whole, a power cut perhaps not.
 
     ConfigError, with `path` as it was, where the disk is full or the folder cannot be written.
     """
@@ -27,9 +29,11 @@ def write_atomic(path: Path, data: str | bytes) -> None:
         with temporary.open("wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.replace(temporary, path)
-        _sync_folder(path.parent)
+        if durable:
+            _sync_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error

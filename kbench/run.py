@@ -1,35 +1,38 @@
 """The straight line for many attempts: ask, build, judge, record, summarise. The same run again resumes.
 
-Order: what is missing is asked for and built first, in parallel and off the device; then one candidate after another is judged,
-those of a problem together, so that its references stay warm. An attempt is on the disk the moment it ends.
+A model behind a network is asked by many workers at once while what has come in is built and judged; any other answers at
+once, and all of it is built, in parallel, before anything is timed. Candidates of a problem are judged together, so that
+its references stay warm. An attempt is on the disk the moment it ends.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 from kbench import __version__, aggregate, environment, registry
+from kbench.asking import Asked, Asker, Generation
+from kbench.attempts import Attempts, Report, source_hash, timestamp
+from kbench.budget import Budget, Ledger, Limits
 from kbench.errors import ProblemError
-from kbench.evaluate import Session, Settings, problem_case
-from kbench.extract import detect_language, extract
+from kbench.evaluate import Session, Settings
 from kbench.files import json_text
-from kbench.models import Model, Reply, Request
-from kbench.referee.case import MIN_SLOTS, PROTOCOLS
+from kbench.models import Message, Model, Request
+from kbench.models.remote import Remote
+from kbench.prompts import VERSION, Target, first_prompt
+from kbench.referee.case import PROTOCOLS
+from kbench.replies import Replies
 from kbench.store import RunStore, load
 from kbench.summary import Summary, write_summary
-from kbench.types import Problem, Record, ReplyFacts, RunInfo, Solution, Status, Verdict, attempt_key
+from kbench.types import Problem, RunInfo, attempt_key
 
-RESERVE_SHARE = 0.8  # of available memory that a problem may take
-SURVEYED_AT_ONCE = 25  # problems; some seconds, after which a person hears how far it is
+__all__ = ["Ended", "Plan", "Report", "execute", "source_hash"]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run, resolved: which attempts, judged how."""
+    """A run, resolved: which attempts, asked for how, judged how."""
 
     model: Model
     problems: tuple[Problem, ...]
@@ -37,11 +40,26 @@ class Plan:
     settings: Settings
     suite: str | None
     build_jobs: int
+    target: Target = field(default_factory=Target)  # from here on: of models that are asked over a network
+    turns: int = 1
+    connections: int = 8
+    limits: Limits = field(default_factory=Limits)
+    use_cache: bool = True
 
     def config(self) -> dict[str, object]:
-        """What decides the results, as stored in run.json and hashed into the run's id."""
+        """What decides the results, as stored in run.json and hashed into the run's id. What a run may spend does not."""
         settings = {name: str(getattr(self.settings, name)) for name in Settings.__slots__}
-        return {"model": self.model.name, "samples": self.samples, "suite": self.suite, **settings}
+        config: dict[str, object] = {"model": self.model.name, "samples": self.samples, "suite": self.suite, **settings}
+        if not isinstance(self.model, Remote):
+            return config
+        prompt = {"version": VERSION, "style": self.target.style, "hardware": self.target.hardware}
+        asked = {
+            "prompt": prompt,
+            "language": self.target.language,
+            "turns": self.turns,
+            "asked": self.model.identity(),
+        }
+        return {**config, **asked}
 
     def default_id(self) -> str:
         text = json_text({"config": self.config(), "problems": [p.content_hash for p in self.problems]})
@@ -50,60 +68,116 @@ class Plan:
 
     def requests(self) -> Iterator[Request]:
         for problem in self.problems:
-            for sample in range(self.samples):
-                yield Request(problem, sample)
+            if not isinstance(self.model, Remote):
+                yield from (Request(problem, sample) for sample in range(self.samples))
+                continue
+            prompt = first_prompt(problem, self.target)
+            said = (Message("user", prompt.user),)
+            yield from (Request(problem, sample, prompt.system, said) for sample in range(self.samples))
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One attempt on its way: what was asked, what came back, and the code in it, if any."""
+class Ended:
+    """How a run ended: what it comes to, and why it stopped before it was complete, where it did."""
 
-    request: Request
-    reply: Reply
-    solution: Solution | None
-
-    @property
-    def key(self) -> str:
-        return attempt_key(self.request.problem.id, self.request.sample)
+    summary: Summary
+    stopped: str | None = None
 
     @property
-    def solution_hash(self) -> str | None:
-        return None if self.solution is None else source_hash(self.solution.source)
-
-
-def source_hash(source: str) -> str:
-    return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-Report = Callable[[str, "Record | None"], None]  # a stage or an attempt's key, and its record when it has ended
+    def resumable(self) -> bool:
+        """Whether the same command again has something to do."""
+        return self.stopped is not None or bool(self.summary.incomplete)
 
 
 def execute(
     plan: Plan, run_id: str, store: RunStore, session: Session, report: Report, expect: Callable[[int], None]
-) -> Summary:
+) -> Ended:
     """Makes every attempt that is not settled yet, and writes the summary. Then, and only then, ProblemError where a
     problem itself could not be run: that its user must mend.
     """
     info = store.begin(run_info(plan, run_id))
-    settled = store.done_keys()
-    hashes = {record.key: record.solution_hash for record in load(store.folder, raw_samples=False).records}
-    candidates = [c for request in plan.requests() if (c := answered(plan.model, request)) is not None]
-    todo = [c for c in candidates if c.key not in settled or hashes.get(c.key) != c.solution_hash]
-    expect(len(todo))
-    report(f"{len(todo)} of {len(candidates)} attempts to judge", None)
-    broken = survey(todo, plan, session, report)
-    runnable = [c for c in todo if not settle_unrunnable(c, plan, info, store, session, report, broken)]
-    build_ahead([c for c in runnable if c.request.problem.id not in broken], plan, session, report)
-    for candidate in runnable:
-        record = judged(candidate, plan, info, session, broken)
-        keep_artifacts(store, candidate, record)
-        store.append(record)
-        report(candidate.key, record)
+    attempts = Attempts(plan.model, plan.settings, plan.build_jobs, plan.turns, info, store, session, report)
+    stopped = None
+    if isinstance(plan.model, Remote):
+        stopped = ask_and_judge(plan, store, attempts, report, expect)
+    else:
+        judge_all(plan, attempts, expect)
     summary = summarise(store)
-    if broken:
-        others = "; the other problems' attempts are kept" if len(broken) < len(plan.problems) else ""
-        raise ProblemError(f"{next(iter(broken.values()))}{others}; mend the problem's file")
-    return summary
+    if attempts.broken:
+        others = "; the other problems' attempts are kept" if len(attempts.broken) < len(plan.problems) else ""
+        raise ProblemError(f"{next(iter(attempts.broken.values()))}{others}; mend the problem's file")
+    return Ended(summary, stopped)
+
+
+def judge_all(plan: Plan, attempts: Attempts, expect: Callable[[int], None]) -> None:
+    """Of a model that answers at once."""
+    requests = list(plan.requests())
+    answered = [Asked(r, reply) for r in requests if (reply := plan.model.generate(r)) is not None]
+    todo = [asked for asked in answered if not attempts.is_settled(asked)]
+    expect(len(todo))
+    attempts.report(f"{len(todo)} of {len(answered)} attempts to judge", None)
+    for _ in attempts.take(todo):
+        raise AssertionError("only a model behind a network is asked for another turn")
+
+
+def ask_and_judge(
+    plan: Plan, store: RunStore, attempts: Attempts, report: Report, expect: Callable[[int], None]
+) -> str | None:
+    """Asks and judges side by side. Why it stopped early, if it did: a budget, or a provider that is down."""
+    done = store.done_keys()
+    todo = [r for r in plan.requests() if attempt_key(r.problem.id, r.sample) not in done]
+    with Ledger(store.folder) as ledger:
+        budget, asker = open_asker(plan, store, ledger, report)
+        if todo and isinstance(plan.model, Remote) and not plan.model.found:
+            asker.ask(todo[0])  # its reply is kept; a mistake of ours shows before anything else is started
+        expect(len(todo))
+        attempts.survey([request.problem for request in todo])
+        todo = [r for r in todo if r.problem.id not in attempts.broken and not attempts.settle_too_large(r)]
+        report(f"{len(todo)} attempts to make, {plan.connections} requests at a time", None)
+        with Generation(asker, plan.connections) as generation:
+            generation.add(todo)
+            for batch in generation.batches():
+                for request in attempts.take(batch, budget.out_of_time):
+                    generation.add([request])
+                if budget.out_of_time():
+                    asker.stop.set()
+    return asker.outage or budget.reached
+
+
+def open_asker(plan: Plan, store: RunStore, ledger: Ledger, report: Report) -> tuple[Budget, Asker]:
+    assert isinstance(plan.model, Remote)
+    cache = environment.cache_folder() if plan.use_cache else None
+    budget = Budget(plan.limits, ledger)
+    replies = Replies(store, plan.model.identity(), cache)
+    return budget, Asker(plan.model, replies, budget, lambda line: report(line, None))
+
+
+def generate(plan: Plan, run_id: str, store: RunStore, report: Callable[[str], None]) -> tuple[int, str | None]:
+    """The left half alone: asks for every reply that is not stored, and judges none. How many are missing at the end, and
+    why it stopped early, if it did."""
+    store.begin(run_info(plan, run_id))
+    requests = list(plan.requests())
+    missing = len(requests)
+    with Ledger(store.folder) as ledger:
+        budget, asker = open_asker(plan, store, ledger, lambda line, _: report(line))
+        with Generation(asker, plan.connections) as generation:
+            generation.add(requests)
+            for batch in generation.batches():
+                for asked in batch:
+                    missing -= asked.reply is not None
+                    report(f"{attempt_key(asked.request.problem.id, asked.request.sample)}: {outcome_of(asked)}")
+                if budget.out_of_time():
+                    asker.stop.set()
+    return missing, asker.outage or budget.reached
+
+
+def outcome_of(asked: Asked) -> str:
+    if asked.reply is None:
+        return f"failed: {asked.failure}"
+    note = asked.reply.facts.note if asked.reply.facts is not None else ""
+    return ("stored already" if asked.stored else "replied") + (
+        ", refused" if asked.reply.refused else f", {note}" if note else ""
+    )
 
 
 def summarise(store: RunStore) -> Summary:
@@ -113,135 +187,6 @@ def summarise(store: RunStore) -> Summary:
     return summary
 
 
-def answered(model: Model, request: Request) -> Candidate | None:
-    reply = model.generate(request)
-    return None if reply is None else Candidate(request, reply, solution_in(reply))
-
-
-def solution_in(reply: Reply) -> Solution | None:
-    """The reply's solution, or the code in its text."""
-    if reply.solution is not None:
-        return reply.solution
-    source = extract(reply.text, reply.finished)
-    return None if source is None else Solution(source, reply.origin, detect_language(source))
-
-
-def settle_unrunnable(
-    candidate: Candidate,
-    plan: Plan,
-    info: RunInfo,
-    store: RunStore,
-    session: Session,
-    report: Report,
-    broken: Mapping[str, str],
-) -> bool:
-    """Records what needs no judging: no code, a refusal, a problem larger than the device. Whether it did."""
-    problem = candidate.request.problem
-    status = None
-    if candidate.solution is None:
-        status = Status.REFUSED if candidate.reply.refused else Status.NO_CODE
-    reason = None if status is not None or problem.id in broken else too_large(problem, plan.settings, session)
-    if status is None and reason is None:
-        return False
-    now = timestamp()
-    record = new_record(candidate, plan, info, now, None)
-    record = replace(record, status=status, not_run=reason, ended=now)
-    keep_artifacts(store, candidate, record)
-    store.append(record)
-    report(candidate.key, record)
-    return True
-
-
-def too_large(problem: Problem, settings: Settings, session: Session) -> str | None:
-    """Why a problem is not run on this device: "needs 17.2 GB". None where it fits, or its size is unknown."""
-    sizes = session.survey([problem_case(problem, settings)])[0].sizes
-    if sizes is None:
-        return None
-    sides = len(settings.baselines) + 1
-    call = sizes["inputs"] + sizes["outputs"]
-    # Staging and each side hold MIN_SLOTS calls; the oracle answers in fp64 with eager's answer beside it.
-    needed = call * MIN_SLOTS * (sides + 1) + sizes["weights"] * (2 * sides + 4) + 6 * call
-    if needed <= session.available_bytes() * RESERVE_SHARE:
-        return None
-    return f"needs {needed / 1e9:.1f} GB"
-
-
-def survey(candidates: Sequence[Candidate], plan: Plan, session: Session, report: Report) -> dict[str, str]:
-    """Asks what the problems are built with and how large they are, many in one sandbox; a suite has hundreds.
-
-    What is wrong with those that cannot be loaded, by their ids.
-    """
-    problems = {c.request.problem.id: c.request.problem for c in candidates if c.solution is not None}
-    cases = [problem_case(problem, plan.settings) for problem in problems.values()]
-    broken = {}
-    for first in range(0, len(cases), SURVEYED_AT_ONCE):
-        batch = cases[first : first + SURVEYED_AT_ONCE]
-        while batch:
-            try:
-                session.survey(batch)
-                break
-            except ProblemError as error:  # names the first of them; the others are known by then
-                id = next(case.id for case in batch if str(error).startswith(f"{case.id}:"))
-                broken[id] = str(error)
-                batch = [case for case in batch if case.id not in broken]
-        if len(cases) > SURVEYED_AT_ONCE:
-            report(f"looked at {min(first + SURVEYED_AT_ONCE, len(cases))} of {len(cases)} problems", None)
-    return broken
-
-
-def build_ahead(candidates: Sequence[Candidate], plan: Plan, session: Session, report: Report) -> None:
-    """Builds what is not in the cache, several at once, before anything is timed. A failure is its verdict when it is judged."""
-    unbuilt = [c for c in candidates if c.solution is not None and not session.is_built(c.request.problem, c.solution)]
-    if not unbuilt:
-        return
-    report(f"building {len(unbuilt)} solutions, {plan.build_jobs} at a time", None)
-
-    def build(candidate: Candidate) -> None:
-        assert candidate.solution is not None
-        session.build_for(candidate.request.problem, candidate.solution)
-        report(f"built {candidate.key}", None)
-
-    with ThreadPoolExecutor(plan.build_jobs) as pool:
-        list(pool.map(build, unbuilt))
-
-
-def judged(candidate: Candidate, plan: Plan, info: RunInfo, session: Session, broken: dict[str, str]) -> Record:
-    """The attempt's record. What is wrong with the problem itself stands in `broken`, or is added to it."""
-    assert candidate.solution is not None
-    started, problem = timestamp(), candidate.request.problem
-    try:
-        if problem.id in broken:
-            raise ProblemError(broken[problem.id])
-        verdict = session.judge(problem, candidate.solution)
-    except ProblemError as error:
-        broken[problem.id] = str(error)
-        verdict = Verdict(
-            Status.INFRA_ERROR, f"the problem itself cannot be run: {error}", protocol=plan.settings.protocol
-        )
-    return new_record(candidate, plan, info, started, verdict)
-
-
-def new_record(candidate: Candidate, plan: Plan, info: RunInfo, started: str, verdict: Verdict | None) -> Record:
-    request, solution = candidate.request, candidate.solution
-    facts: ReplyFacts | None = candidate.reply.facts
-    return Record(
-        info.run_id, request.problem.id, request.problem.level, request.sample, started, timestamp(),
-        verdict.status if verdict is not None else Status.NO_CODE, verdict=verdict, solution_hash=candidate.solution_hash,
-        language=solution.language if solution is not None else "unknown", origin=candidate.reply.origin, reply=facts,
-        exempt=plan.model.exempt,
-    )  # fmt: skip
-
-
-def keep_artifacts(store: RunStore, candidate: Candidate, record: Record) -> None:
-    if candidate.reply.text:
-        store.write_artifact(candidate.key, "reply.txt", candidate.reply.text)
-    if candidate.solution is not None:
-        source = candidate.solution.source.encode("utf-8", "surrogateescape")
-        store.write_artifact(candidate.key, "solution.py", source)
-    if record.verdict is not None and record.verdict.detail:
-        store.write_artifact(candidate.key, "detail.log", record.verdict.detail)
-
-
 def run_info(plan: Plan, run_id: str) -> RunInfo:
     protocol = PROTOCOLS[plan.settings.protocol]
     return RunInfo(
@@ -249,7 +194,3 @@ def run_info(plan: Plan, run_id: str) -> RunInfo:
         {name: getattr(protocol, name) for name in type(protocol).__slots__}, registry.suite_hash(plan.problems),
         {problem.id: problem.content_hash for problem in plan.problems}, plan.samples,
     )  # fmt: skip
-
-
-def timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

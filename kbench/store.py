@@ -139,13 +139,13 @@ class RunStore:
         an infrastructure error says nothing of either."""
         return frozenset(key for key, settled in self._settled.items() if settled)
 
-    def write_artifact(self, key: str, name: str, data: str | bytes) -> str:
+    def write_artifact(self, key: str, name: str, data: str | bytes, durable: bool = True) -> str:
         """Keep a prompt, reply, source or log of an attempt; its path relative to the run folder is returned."""
         parts = [*re.split(r"[/#]", key), name]
         if any(part in ("", ".", "..") or "/" in part or "\0" in part for part in parts):
             raise ValueError(f"no artifact can be called {key!r}, {name!r}")
         relative = Path("artifacts", *parts)
-        write_atomic(self.folder / relative, data)
+        write_atomic(self.folder / relative, data, durable)
         _drop_halves(self.folder / relative.parent)
         return str(relative)
 

@@ -227,17 +227,37 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ReplyFacts:
-    """What the provider said of a reply beside its text. None is unknown, never 0."""
+    """What the provider said of a reply beside its text. None is unknown, never 0.
 
-    model: str
+    Tokens are in the provider's own terms: Anthropic and OpenAI count reasoning within the output, Google beside it. Cached
+    ones are part of the input. Of a reply that took several requests (refinement turns, one that broke off) they are summed.
+    """
+
+    model: str  # as the server names it
     tokens_input: int | None = None
-    tokens_output: int | None = None  # reasoning included, as providers bill it
+    tokens_output: int | None = None
     tokens_reasoning: int | None = None
     tokens_cached: int | None = None
     cost_usd: float | None = None
     stop_reason: str | None = None
     latency_s: float | None = None
     reused: bool = False  # a stored reply judged again: its tokens and cost stand on an earlier line
+    retries: int | None = None  # requests that the SDK sent again before this reply began
+    broken: int = 0  # replies that broke off and were asked for again; what they cost is known in part only
+    stop_detail: str | None = None  # the provider's own words on why it stopped, as JSON
+    sent: dict[str, object] = field(default_factory=dict)  # the settings as sent; None was left to the provider
+    note: str = ""  # why there is no code in it: "cut off at the token limit", "a tool call instead of text"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of an attempt with refinement: what was answered, and what the referee said of it."""
+
+    status: Status
+    message: str
+    solution_hash: str | None
+    speedups: dict[str, float] = field(default_factory=dict)  # baseline -> as measured in this turn
+    reply: ReplyFacts | None = None
 
 
 def attempt_key(problem_id: str, sample: int) -> str:
@@ -267,6 +287,7 @@ class Record:
     exempt: bool = False  # a baseline judged as a candidate: no policy applies to it
     key: str = ""  # attempt_key(problem_id, sample); filled in when empty
     schema: int = SCHEMA_VERSION
+    turns: tuple[Turn, ...] = ()  # of refinement, the first to the last; empty for a single turn
 
     def __post_init__(self) -> None:
         key = attempt_key(self.problem_id, self.sample)

@@ -21,3 +21,11 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     os.environ["ANTHROPIC_API_KEY"] = HIDDEN_KEY
     with Session(Settings(protocol="quick", policy="any", baselines=("eager",), timeout_s=8.0)) as opened:
         yield opened
+
+
+@pytest.fixture
+def quick_google(monkeypatch: pytest.MonkeyPatch) -> None:
+    """google-genai's back-off starts at a second and knows no header that would shorten it; here it hardly waits."""
+    import tenacity
+
+    monkeypatch.setattr(tenacity, "wait_exponential_jitter", lambda **_: tenacity.wait_fixed(0.01))

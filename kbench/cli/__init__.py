@@ -14,7 +14,8 @@ from kbench.errors import KBenchError
 
 COMMANDS = {
     "run": "ask a model, build, judge, and print the rates of each level",
-    "eval": "judge a kernel in hand: --solution FILE --problem ID",
+    "generate": "ask a model and store the replies; needs no device",
+    "eval": "judge stored replies, or a kernel in hand: --solution FILE --problem ID",
     "show": "a run, or one attempt with the evidence of each gate",
     "verify": "does a run's summary follow from its raw samples?",
     "export": "KernelBench's eval_results.json and baseline JSON, CSV",

@@ -15,8 +15,12 @@ import click
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="results", show_default=True)
 @click.option("--code", is_flag=True, help="the solution's source")
 @click.option("--log", is_flag=True, help="the compiler's output or the traceback, whole")
+@click.option("--prompt", is_flag=True, help="what the model was told, the last turn with all before it")
+@click.option("--reply", is_flag=True, help="what it answered, refusals too")
 @click.option("--json", "as_json", is_flag=True)
-def command(run: str, attempt: str | None, results: Path, code: bool, log: bool, as_json: bool) -> None:
+def command(
+    run: str, attempt: str | None, results: Path, code: bool, log: bool, prompt: bool, reply: bool, as_json: bool
+) -> None:
     """The table of RUN (a folder, or a name under --results), or one ATTEMPT (level1/019_relu or level1/019_relu#1)."""
     from rich.console import Console
 
@@ -35,7 +39,8 @@ def command(run: str, attempt: str | None, results: Path, code: bool, log: bool,
     if as_json:
         click.echo(json.dumps(encode(record)))
         return
-    show_attempt(Console(), stored.folder, record, code, log)
+    wanted = {"solution.py": code, "detail.log": log, "prompt": prompt, "reply.txt": reply}
+    show_attempt(Console(), stored.folder, record, [name for name, asked_for in wanted.items() if asked_for])
 
 
 def run_folder(run: str, results: Path) -> Path:
@@ -70,14 +75,35 @@ def find_attempt(records: Any, attempt: str) -> Any:
     raise ConfigError(f"no attempt {attempt!r} in this run; it has {', '.join(r.key for r in records[:8])}")
 
 
-def show_attempt(console: Any, folder: Path, record: Any, code: bool, log: bool) -> None:
+def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> None:
     from kbench.report.verdict import print_verdict
 
     if record.verdict is None:
         console.print(f"{record.status or 'not run'}  {record.key}  {record.not_run or ''}")
     else:
         print_verdict(console, f"{record.key}  {record.origin}  ({record.language})", record.verdict)
-    for wanted, name in ((code, "solution.py"), (log, "detail.log")):
-        path = folder / "artifacts" / record.problem_id / str(record.sample) / name
-        if wanted and path.is_file():
-            click.echo(path.read_bytes().decode("utf-8", "replace"))
+    for line in reply_lines(record):
+        console.print(line, soft_wrap=True, markup=False)
+    place = folder / "artifacts" / record.problem_id / str(record.sample)
+    for name in wanted:
+        paths = sorted(place.glob("prompt.*.txt"))[-1:] if name == "prompt" else [place / name]
+        for path in paths:
+            if path.is_file():
+                click.echo(path.read_bytes().decode("utf-8", "replace"))
+
+
+def reply_lines(record: Any) -> list[str]:
+    """What is known of the model's reply, and of the turns that led to it."""
+    lines = [
+        f"  turn {at + 1}: {turn.status}" + "".join(f", {v:.3g}x {name}" for name, v in turn.speedups.items())
+        for at, turn in enumerate(record.turns)
+    ]
+    facts = record.reply
+    if facts is None:
+        return lines
+    told = [f"{facts.model}: stop reason {facts.stop_reason}", facts.note, facts.stop_detail]
+    amounts = (("input", facts.tokens_input), ("output", facts.tokens_output), ("reasoning", facts.tokens_reasoning))
+    told.append(", ".join(f"{amount} {word} tokens" for word, amount in amounts if amount is not None))
+    told.append(f"${facts.cost_usd:.4f}" if facts.cost_usd is not None else "")
+    told.append(f"{facts.broken} replies broke off before it" if facts.broken else "")
+    return [*lines, "  " + "; ".join(part for part in told if part)]

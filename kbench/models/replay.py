@@ -1,20 +1,23 @@
 """Stored replies and solutions, judged without asking a model.
 
 replay/PATH   a KernelBench run folder   level_{L}_problem_{P}_sample_{S}_kernel.py
-              a kbench run folder        artifacts/level1/019_relu/0/{reply.txt,solution.py}
+              a kbench run folder        artifacts/level1/019_relu/0/{reply.0.json,reply.txt,solution.py}; also after `kbench generate`
               a folder of solutions      [level1/]019_relu[__anything].py; .txt and .md are replies to take code from
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from kbench.errors import ConfigError
 from kbench.export import kernel_files
 from kbench.extract import detect_language
 from kbench.models import Reply, Request
+from kbench.models.kept import read_reply, reply_name
 from kbench.models.refusal import is_refusal
 from kbench.registry import number_of
+from kbench.store import ATTEMPTS
 from kbench.types import Problem, Solution
 
 SUFFIXES = (".py", ".txt", ".md")
@@ -38,10 +41,24 @@ class Replay:
         path = self.find(request)
         if path is None:
             return None
+        if path.name == reply_name(0):
+            return self.kept_reply(path)
         text = path.read_bytes().decode("utf-8", "surrogateescape")
         if path.suffix == ".py":
             return Reply(solution=Solution(text, str(path), detect_language(text)), origin=str(path))
         return Reply(text, refused=is_refusal(text), origin=str(path))
+
+    def kept_reply(self, path: Path) -> Reply | None:
+        """A model's reply with all that was known of it. It cost nothing now where its run has told its cost already."""
+        reply = read_reply(path)
+        if reply is None or reply.facts is None:
+            return reply
+        return replace(reply, facts=replace(reply.facts, reused=reply.facts.reused or self.told), origin=str(path))
+
+    @property
+    def told(self) -> bool:
+        attempts = self.folder / ATTEMPTS
+        return attempts.is_file() and attempts.stat().st_size > 0
 
     def covers(self, problem: Problem) -> bool:
         """Whether anything is stored for the problem at all."""
@@ -55,6 +72,9 @@ class Replay:
             return self.kernels.get((problem.level, number_of(problem.id), sample))
         stored = self.folder / "artifacts" / problem.id / str(sample)
         if (self.folder / "artifacts").is_dir():
+            first = stored / reply_name(0)
+            if first.is_file() and not (stored / reply_name(1)).is_file():
+                return first
             kept = [stored / name for name in ("reply.txt", "solution.py") if (stored / name).is_file()]
             return kept[0] if kept else None
         named = [path for path in self.files if self.belongs(path, problem.level, problem.name)]

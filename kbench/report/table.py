@@ -81,6 +81,28 @@ def factor(estimate: Estimate) -> str:
     return f"{estimate.value:.2f}x" + (f" ({bounds.low:.2f}-{bounds.high:.2f})" if bounds else "")
 
 
+def _spent(summary: Summary) -> Iterator[Text]:
+    """Tokens and cost, where a model was asked; and how often it refused, which is a result of its own."""
+    usage = summary.overall.usage
+    if usage.tokens_input is not None or usage.tokens_output is not None:
+        amounts = (
+            ("in", usage.tokens_input),
+            ("out", usage.tokens_output),
+            ("of them reasoning", usage.tokens_reasoning),
+        )
+        told = ", ".join(f"{amount:,} {word}" for word, amount in amounts if amount is not None)
+        cost = "cost not known" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+        yield Text(f"tokens: {told}; {cost}")
+    for level in summary.levels:
+        refused = level.statuses.get(Status.REFUSED, 0)
+        if refused:
+            rate = percent(level.refusal_rate)
+            yield Text(
+                f"level {level.level}: {refused} of {level.attempts} attempts were refused: {rate}; the replies are kept",
+                "yellow",
+            )
+
+
 def remarks(summary: Summary) -> Iterator[Text]:
     """What a table cannot show: what was not run, what is missing, what is still to be made."""
     for problem, reason in summary.not_run.items():
@@ -89,6 +111,7 @@ def remarks(summary: Summary) -> Iterator[Text]:
         for k, estimate in level.pass_at_k.items():
             value = UNKNOWN if estimate.value is None else f"{estimate.value:.3g}"
             yield Text(f"level {level.level} pass@{k}: {value}{f' ({estimate.note})' if estimate.note else ''}")
+    yield from _spent(summary)
     if summary.missing:
         yield Text(
             f"missing: {len(summary.missing)} attempts are not recorded (not made yet, or without a reply): "

@@ -1,0 +1,137 @@
+"""anthropic/NAME: the Messages API, always streamed, so that neither the SDK nor a proxy gives up on a long reply."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from kbench.errors import ConfigError
+from kbench.models import Request
+from kbench.models.failures import Broken, connection_failure, missing_key, one_line, status_failure
+from kbench.models.pieces import Ending, Named, Piece, Stop, Text, Thought, Tokens, ToolCall
+from kbench.models.settings import DEFAULT_MAX_TOKENS, PRICED_AS, ModelSettings
+
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+ENDINGS = {
+    "end_turn": Ending.DONE, "stop_sequence": Ending.DONE, "max_tokens": Ending.LENGTH,
+    "model_context_window_exceeded": Ending.LENGTH, "refusal": Ending.REFUSED, "tool_use": Ending.TOOL,
+}  # fmt: skip
+OURS = ("invalid_request_error", "authentication_error", "permission_error", "not_found_error", "billing_error")
+STATUS = {"authentication_error": 401, "permission_error": 403, "not_found_error": 404, "billing_error": 402}
+
+
+class Claude:
+    prices = PRICED_AS["anthropic"]
+
+    def __init__(self, model: str, settings: ModelSettings) -> None:
+        if not any(os.environ.get(key) for key in KEYS):
+            raise missing_key(f"anthropic/{model}", KEYS[:1])
+        import anthropic  # takes a second
+
+        self.sdk: Any = anthropic
+        self.model, self.settings = model, settings
+        self.max_tokens = settings.max_tokens or DEFAULT_MAX_TOKENS["anthropic"]
+        self.fields = self._fields()
+        self.client: Any = anthropic.Anthropic(
+            base_url=settings.base_url,
+            max_retries=settings.retries,
+            timeout=anthropic.Timeout(settings.timeout_s, connect=10),
+        )
+
+    @property
+    def url(self) -> str:
+        return str(self.client.base_url)
+
+    def _fields(self) -> dict[str, object]:
+        """What goes into the request beside the prompt. Temperature has no place beside thinking."""
+        wanted = self.settings
+        fields: dict[str, object] = {}
+        if wanted.thinking_budget:
+            if wanted.thinking_budget >= (self.max_tokens or 0):
+                raise ConfigError(
+                    f"thinking budget {wanted.thinking_budget} leaves nothing of --max-tokens {self.max_tokens}; raise the latter"
+                )
+            fields["thinking"] = {"type": "enabled", "budget_tokens": wanted.thinking_budget}
+        if wanted.reasoning_effort == "none":
+            fields["thinking"] = {"type": "disabled"}
+        elif wanted.reasoning_effort is not None:
+            effort = "low" if wanted.reasoning_effort == "minimal" else wanted.reasoning_effort
+            fields["output_config"] = {"effort": effort}
+        if not wanted.thinking_budget:
+            fields |= {k: v for k in ("temperature", "top_p") if (v := getattr(wanted, k)) is not None}
+        return {**fields, **wanted.body}
+
+    def sent(self, sample: int) -> dict[str, object]:
+        return {"max_tokens": self.max_tokens, "temperature": None, "top_p": None, "seed": None, **self.fields}
+
+    def pieces(self, request: Request) -> Iterator[Piece]:
+        system = {"system": request.system} if request.system else {}
+        messages: Any = [{"role": m.role, "content": m.text} for m in request.messages]
+        with self.client.messages.create(
+            model=self.model, max_tokens=self.max_tokens, messages=messages, stream=True,
+            extra_body=self.fields or None, **system,
+        ) as stream:  # fmt: skip
+            retries = stream.response.request.headers.get("x-stainless-retry-count")
+            for event in stream:
+                yield from self._pieces_of(event, int(retries) if retries is not None else None)
+
+    def _pieces_of(self, event: Any, retries: int | None) -> Iterator[Piece]:
+        match event.type:
+            case "message_start":
+                yield Named(event.message.model, retries)
+                yield _tokens(event.message.usage)
+            case "content_block_start" if event.content_block.type == "tool_use":
+                yield ToolCall(event.content_block.name)
+            case "content_block_delta" if event.delta.type == "text_delta":
+                yield Text(event.delta.text)
+            case "content_block_delta" if event.delta.type == "thinking_delta":
+                yield Thought(event.delta.thinking)
+            case "message_delta":
+                yield _tokens(event.usage)
+                if event.delta.stop_reason is not None:
+                    detail = getattr(event.delta, "stop_details", None)
+                    text = json.dumps(detail.model_dump(exclude_none=True)) if detail is not None else None
+                    yield Stop(ENDINGS.get(event.delta.stop_reason, Ending.OTHER), event.delta.stop_reason, text)
+
+    def explain(self, error: Exception, begun: bool) -> Exception:
+        sdk, name = self.sdk, f"anthropic/{self.model}"
+        if isinstance(error, sdk.APIStatusError):
+            kind, message = _kind_and_message(error)
+            if error.status_code < 400:  # an error event inside a stream
+                if kind not in OURS:
+                    return Broken(f"{name}: the provider ended the reply: {kind}: {one_line(message)}")
+                return status_failure(name, KEYS[0], STATUS.get(kind, 400), kind, message)
+            return status_failure(name, KEYS[0], error.status_code, kind, message)
+        if isinstance(error, sdk.APIConnectionError) and not begun:
+            return connection_failure(name, self.url, error)
+        return Broken(f"{name}: the reply broke off: {type(error).__name__}: {one_line(str(error))}")
+
+    def check(self, timeout_s: float) -> None:
+        """Asks whether the model is there, once and shortly. Raises what the SDK raises."""
+        self.client.with_options(timeout=timeout_s, max_retries=0).models.retrieve(self.model)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def names(self, timeout_s: float) -> list[str]:
+        return [model.id for model in self.client.with_options(timeout=timeout_s, max_retries=0).models.list().data]
+
+
+def _tokens(usage: Any) -> Tokens:
+    """Anthropic counts cached tokens beside the input; here they are part of it."""
+    read = getattr(usage, "cache_read_input_tokens", None)
+    written = getattr(usage, "cache_creation_input_tokens", None)
+    plain = getattr(usage, "input_tokens", None)
+    whole = None if plain is None else plain + (read or 0) + (written or 0)
+    details = getattr(usage, "output_tokens_details", None)
+    reasoning = getattr(details, "thinking_tokens", None)
+    return Tokens(whole, getattr(usage, "output_tokens", None), reasoning, read, written)
+
+
+def _kind_and_message(error: Any) -> tuple[str, str]:
+    inner = error.body.get("error") if isinstance(error.body, dict) else None
+    if isinstance(inner, dict):
+        return str(inner.get("type", "")), str(inner.get("message", ""))
+    return "", str(error)
