@@ -174,15 +174,15 @@ def _level(
         statuses={str(status): counts[status] for status in Status},
         not_run=sum(figure.not_run is not None for figure in members),
         exempt=sum(figure.exempt for figure in members),
-        pass_rate=_rate([figure.share(Status.CORRECT) for figure in members]),
-        refusal_rate=_rate([figure.share(Status.REFUSED) for figure in members]),
-        pass_at_k={str(k): _rate([figure.pass_at_k[k] for figure in members]) for k in ks},
-        baselines={baseline: _baseline(baseline, members, ks, baseline in with_intervals) for baseline in BASELINES},
+        pass_rate=_rate([figure.share(Status.CORRECT) for figure in members], samples),
+        refusal_rate=_rate([figure.share(Status.REFUSED) for figure in members], samples),
+        pass_at_k={str(k): _rate([figure.pass_at_k[k] for figure in members], samples) for k in ks},
+        baselines={b: _baseline(b, members, samples, b in with_intervals) for b in BASELINES},
         usage=usage,
     )
 
 
-def _baseline(baseline: str, members: Sequence[_Figures], ks: Sequence[int], has_intervals: bool) -> AgainstBaseline:
+def _baseline(baseline: str, members: Sequence[_Figures], samples: int, has_intervals: bool) -> AgainstBaseline:
     against = [figure.against.get(baseline) for figure in members]
     correct = sum(figure.statuses[Status.CORRECT] for figure in members)
     unknown = sum(a.unknown for a in against if a is not None)
@@ -193,23 +193,26 @@ def _baseline(baseline: str, members: Sequence[_Figures], ks: Sequence[int], has
         return [None if a is None else figure_of(a) for a in against]
 
     def fast(p: str) -> Estimate:
-        return _rate([None] * len(against) if untimed and p != "0" else each(lambda a: a.fast[p]), unknown)
+        return _rate([None] * len(against) if untimed and p != "0" else each(lambda a: a.fast[p]), samples, unknown)
 
     def best(k: int) -> Estimate:
         return _geomean(each(lambda a: a.best_at_k[k]), unknown)
 
     return AgainstBaseline(
         faster=fast("1"),
-        surely_faster=_rate(each(lambda a: a.surely if has_intervals else None), uncertain),
+        surely_faster=_rate(each(lambda a: a.surely if has_intervals else None), samples, uncertain),
         fast_p={p: fast(p) for p in FAST_P},
         geomean_correct=_geomean(each(lambda a: a.geomean_correct), unknown),
         geomean_penalised=_geomean(each(lambda a: None if untimed else a.geomean_penalised), unknown),
-        best_at_k={str(k): best(k) for k in ks},
+        best_at_k={str(k): best(k) for k in _ks(samples)},
     )
 
 
-def _rate(values: Sequence[float | None], unknown: int = 0) -> Estimate:
-    return _estimate(values, unknown, lambda known: math.fsum(known) / len(known) if known else None, rate_interval)
+def _rate(values: Sequence[float | None], samples: int, unknown: int = 0) -> Estimate:
+    def interval(known: Sequence[float]) -> Interval | None:
+        return rate_interval(known, samples)
+
+    return _estimate(values, unknown, lambda known: math.fsum(known) / len(known) if known else None, interval)
 
 
 def _geomean(values: Sequence[float | None], unknown: int) -> Estimate:

@@ -14,9 +14,12 @@ import kbench
 PACKAGE = Path(kbench.__file__).parent
 # From the bottom. A module may import from its own row and from rows above it in this list.
 LAYERS = [
-    {"__init__", "types", "errors", "stats", "candidate", "codec", "source"},
+    {"__init__", "types", "errors", "stats", "paired", "candidate", "codec", "source"},
     {"files"},
-    {"registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes"},
+    {"registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "cell"},
+    {"changes"},
+    {"comparison"},
+    {"gates"},
     {"devices", "environment", "oracle"},
     {"builder", "referee", "calibration"},
     {"evaluate", "repro"},

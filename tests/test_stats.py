@@ -160,11 +160,14 @@ def test_bootstrap_gives_the_same_interval_again() -> None:
     assert stats.bootstrap_interval(values, seed=3) == stats.bootstrap_interval(values, seed=3)
 
 
-def test_bootstrap_agrees_with_scipy() -> None:
-    values = np.random.default_rng(1).beta(1, 2, 60)
+@pytest.mark.parametrize("n", [12, 60, 250])
+def test_bootstrap_agrees_with_scipys_at_the_level_that_the_expansion_asks_for(n: int) -> None:
+    values = np.random.default_rng(1).beta(1, 2, n)
+    tail = scipy.stats.norm.cdf(-math.sqrt(n / (n - 1)) * scipy.stats.t.ppf(0.975, n - 1))
     expected = scipy.stats.bootstrap(
-        (values,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(2)
-    ).confidence_interval
+        (values,), np.mean, n_resamples=20_000, method="percentile", confidence_level=1 - 2 * tail,
+        rng=np.random.default_rng(2),
+    ).confidence_interval  # fmt: skip
     got = stats.bootstrap_interval(list(values))
     assert got is not None
     width = expected.high - expected.low
@@ -181,28 +184,31 @@ def test_rate_interval_of_single_samples_is_wilsons() -> None:
 
 def test_rate_interval_of_few_problems_does_not_shrink_to_their_luck() -> None:
     # Three problems that all passed half of their samples: a bootstrap would say [0.5, 0.5].
-    interval = stats.rate_interval([0.5, 0.5, 0.5])
+    interval = stats.rate_interval([0.5, 0.5, 0.5], samples=2)
     assert interval is not None
     assert interval.high - interval.low > 0.5
 
 
-@pytest.mark.parametrize("values", [[0.4, 0.5, 0.6] * 6, [0.5] * 8 + [0.0] * 72, [0.5] * 8 + [1.0] * 72])
-def test_rate_interval_is_wilsons_where_a_bootstrap_would_undercover(values: list[float]) -> None:
-    assert stats.rate_interval(values) == stats.wilson_interval(math.fsum(values), len(values))
+@pytest.mark.parametrize("values", [[0.5] * 4 + [0.0] * 72, [0.5] * 4 + [1.0] * 72])
+def test_rate_interval_counts_problems_not_samples_where_few_events_say_how_they_spread(values: list[float]) -> None:
+    assert stats.rate_interval(values, samples=8) == stats.wilson_interval(math.fsum(values), len(values))
 
 
-def test_rate_interval_of_many_problems_draws_problems_not_samples() -> None:
-    values = [0.0, 0.25, 0.5, 0.75] * 20
-    assert stats.rate_interval(values) == stats.bootstrap_interval(values)
+def test_rate_interval_of_problems_that_are_all_right_or_all_wrong_is_about_wilsons_of_the_problems() -> None:
+    values = [1.0, 0.0] * 60
+    alone, clustered = stats.rate_interval(values, samples=1), stats.rate_interval(values, samples=8)
+    assert alone is not None
+    assert clustered is not None
+    assert (clustered.low, clustered.high) == pytest.approx((alone.low, alone.high), abs=0.005)
 
 
-def test_rate_interval_covers_with_several_samples_a_problem() -> None:
-    rng = np.random.default_rng(5)
-    trials, problems, samples = 300, 24, 4
-    rates = rng.beta(0.5, 0.5, (trials, problems))
-    intervals = [stats.rate_interval(list(rng.binomial(samples, row) / samples)) for row in rates]
-    covered = sum(i is not None and i.low <= 0.5 <= i.high for i in intervals)
-    assert stats.binomial_tail(trials - covered, trials, 0.05) > 0.001
+def test_rate_interval_of_independent_samples_is_about_wilsons_of_all_of_them() -> None:
+    values = list(np.random.default_rng(4).binomial(8, 0.5, 200) / 8)
+    wilson = stats.wilson_interval(math.fsum(values) * 8, 1600)
+    got = stats.rate_interval(values, samples=8)
+    assert wilson is not None
+    assert got is not None
+    assert got.high - got.low == pytest.approx(wilson.high - wilson.low, rel=0.15)
 
 
 def test_rate_interval_of_no_problem_is_unknown() -> None:
