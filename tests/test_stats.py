@@ -211,6 +211,48 @@ def test_rate_interval_of_independent_samples_is_about_wilsons_of_all_of_them() 
     assert got.high - got.low == pytest.approx(wilson.high - wilson.low, rel=0.15)
 
 
+@pytest.mark.parametrize("problems", [50, 100, 250])
+@pytest.mark.parametrize("samples", [2, 8])
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (3, 0.3), (2, 2)])
+def test_rate_interval_covers_with_several_samples_a_problem(problems: int, samples: int, a: float, b: float) -> None:
+    rng = np.random.default_rng(problems + samples)
+    trials = 800
+    shares = rng.binomial(samples, rng.beta(a, b, (trials, problems))) / samples
+    intervals = [stats.rate_interval(list(row), samples) for row in shares]
+    covered = sum(i is not None and i.low <= a / (a + b) <= i.high for i in intervals)
+    assert _consistent(covered, trials, 0.93, 0.975)
+
+
+@pytest.mark.parametrize("problems", [24, 50, 100, 250])
+def test_rate_interval_of_single_samples_covers_at_its_level_over_the_rates_that_occur(problems: int) -> None:
+    # Exactly, not by simulation: a rate of whole problems jumps, so its coverage at one true rate is not smooth.
+    rates = np.linspace(0.05, 0.95, 181)
+    intervals = [stats.rate_interval([1.0] * c + [0.0] * (problems - c)) for c in range(problems + 1)]
+    hit = np.array([[i is not None and i.low <= rate <= i.high for i in intervals] for rate in rates])
+    chance = scipy.stats.binom.pmf(np.arange(problems + 1), problems, rates[:, None])
+    coverage = (hit * chance).sum(axis=1)
+    assert 0.945 < coverage.mean() < 0.965
+    assert coverage.min() > 0.91
+
+
+@pytest.mark.parametrize(("n", "skewed"), [(8, False), (24, False), (50, False), (250, False), (50, True), (250, True)])
+def test_geometric_mean_interval_covers_at_its_level(n: int, skewed: bool) -> None:
+    # Of few skewed values a t interval covers less: 90 % at 8 problems, 93 % at 24.
+    rng = np.random.default_rng(n)
+    trials = 2000
+    logs = rng.exponential(0.3, (trials, n)) if skewed else rng.normal(0.3, 0.4, (trials, n))
+    intervals = [stats.geometric_mean_interval(list(np.exp(row))) for row in logs]
+    covered = sum(i is not None and i.low <= math.exp(0.3) <= i.high for i in intervals)
+    assert _consistent(covered, trials, 0.93, 0.97)
+
+
+def _consistent(covered: int, trials: int, low: float, high: float) -> bool:
+    """Whether a coverage between `low` and `high` could give this count, at 0.1 % either way (scipy's binomial)."""
+    return bool(
+        scipy.stats.binom.cdf(covered, trials, low) > 0.001 and scipy.stats.binom.sf(covered - 1, trials, high) > 0.001
+    )
+
+
 def test_rate_interval_of_no_problem_is_unknown() -> None:
     assert stats.rate_interval([]) is None
 
