@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from dataclasses import dataclass, replace
 
 from kbench.errors import SchemaError
+from kbench.spending import usage
 from kbench.stats import best_at_k, geometric_mean, geometric_mean_interval, pass_at_k, rate_interval
 from kbench.summary import AgainstBaseline, Estimate, LevelSummary, ProblemSummary, Summary, Usage
 from kbench.types import Interval, Record, Speedup, Status, attempt_key
@@ -41,13 +40,14 @@ def summarise(records: Iterable[Record], problems_expected: Sequence[str], sampl
 
     def summary_of(level: int | None) -> LevelSummary:
         members = [figure for figure in figures if level in (None, figure.level)]
-        return _level(level, members, samples, with_intervals, _usage(everything, level))
+        return _level(level, members, samples, with_intervals, usage(everything, level))
 
+    of_levels = tuple(summary_of(level) for level in levels)
     return Summary(
         run_id=everything[0].run_id if everything else "",
         samples=samples,
-        levels=tuple(summary_of(level) for level in levels),
-        overall=summary_of(None),
+        levels=of_levels,
+        overall=_weighing_levels(summary_of(None), of_levels),
         problems=tuple(_problem(figure) for figure in figures),
         not_run={figure.problem: figure.not_run for figure in figures if figure.not_run is not None},
         incomplete=tuple(key for figure in figures for key in figure.infra_errors),
@@ -208,6 +208,35 @@ def _baseline(baseline: str, members: Sequence[_Figures], samples: int, has_inte
     )
 
 
+def _weighing_levels(overall: LevelSummary, levels: Sequence[LevelSummary]) -> LevelSummary:
+    """`overall` with the geometric mean over levels, each weighing its number of problems."""
+    baselines = {
+        name: replace(against, geomean_by_level=geomean_by_level([level.problems for level in levels],
+                      [level.baselines[name].geomean_correct for level in levels]))
+        for name, against in overall.baselines.items()
+    }  # fmt: skip
+    return replace(overall, baselines=baselines)
+
+
+def geomean_by_level(problems: Sequence[int], levels: Sequence[Estimate]) -> Estimate:
+    """The weighted geometric mean of the levels' means; unknown where one of them is. Levels are independent, so the
+    squares of their intervals' half-widths add up."""
+    over, of = sum(level.over for level in levels), sum(level.of for level in levels)
+    values = [level.value for level in levels if level.value is not None]
+    total = sum(problems)
+    if len(values) < len(levels) or not total:
+        return Estimate(None, None, over, of, note="a level without a correct and timed solution")
+    weights = [count / total for count in problems]
+    mean = math.fsum(w * math.log(value) for w, value in zip(weights, values, strict=True))
+    bounds = [level.interval for level in levels if level.interval is not None]
+    interval = None
+    if len(bounds) == len(levels):
+        halves = [w * math.log(b.high / b.low) / 2 for w, b in zip(weights, bounds, strict=True)]
+        half = math.hypot(*halves)
+        interval = Interval(math.exp(mean - half), math.exp(mean + half)) if half < math.inf else None
+    return Estimate(math.exp(mean), interval, over, of, sum(level.unknown for level in levels))
+
+
 def _rate(values: Sequence[float | None], samples: int, unknown: int = 0) -> Estimate:
     def interval(known: Sequence[float]) -> Interval | None:
         return rate_interval(known, samples)
@@ -229,46 +258,6 @@ def _estimate(
     notes = [f"over {len(known)} of {len(values)} problems"] if len(known) < len(values) else []
     notes += [f"{unknown} correct without this measurement"] if unknown else []
     return Estimate(mean(known), interval(known), len(known), len(values), unknown, "; ".join(notes))
-
-
-# ---- what it took ----------------------------------------------------------------------------------------------------
-
-
-def _usage(records: Sequence[Record], level: int | None) -> Usage:
-    ours = [record for record in records if level in (None, record.level)]
-    replies = [record.reply for record in ours if record.reply is not None and not record.reply.reused]
-
-    def total(name: str) -> Any:
-        amounts = [getattr(reply, name) for reply in replies]
-        return None if not amounts or None in amounts else sum(amounts)
-
-    return Usage(
-        tokens_input=total("tokens_input"),
-        tokens_output=total("tokens_output"),
-        tokens_reasoning=total("tokens_reasoning"),
-        tokens_cached=total("tokens_cached"),
-        cost_usd=total("cost_usd"),
-        wall_time_s=_covered_seconds([_span(record) for record in ours]) if ours else None,
-    )
-
-
-def _span(record: Record) -> tuple[float, float]:
-    try:
-        started, ended = (datetime.fromisoformat(text) for text in (record.started, record.ended))
-    except ValueError as error:
-        raise SchemaError(f"attempt {record.key}: {error}") from error
-    if started.tzinfo is None or ended.tzinfo is None:
-        raise SchemaError(f"attempt {record.key}: started or ended has no offset from UTC")
-    return started.timestamp(), ended.timestamp()
-
-
-def _covered_seconds(spans: Iterable[tuple[float, float]]) -> float:
-    """The length of the union of these intervals."""
-    covered, reached = 0.0, -math.inf
-    for start, end in sorted(spans):
-        covered += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return covered
 
 
 def _ks(samples: int) -> list[int]:

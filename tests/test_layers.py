@@ -16,8 +16,9 @@ PACKAGE = Path(kbench.__file__).parent
 LAYERS = [
     {"__init__", "types", "errors", "stats", "paired", "candidate", "codec", "source"},
     {"files"},
-    {"registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "cell"},
-    {"changes"},
+    {"registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "cell",
+     "spending", "attestation", "reference_rows"},
+    {"changes", "leaderboard"},
     {"comparison"},
     {"gates"},
     {"devices", "environment", "oracle"},
