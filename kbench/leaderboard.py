@@ -5,12 +5,15 @@ Not covered: how rows look (report), and published results (reference_rows), whi
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from kbench import aggregate, attestation
 from kbench.cell import Cell, cell_of
@@ -18,6 +21,8 @@ from kbench.store import ATTEMPTS, load
 from kbench.summary import Estimate, LevelSummary, Summary
 from kbench.types import Record, RunInfo
 
+S = TypeVar("S")
+T = TypeVar("T")
 FULL_SANDBOX = ("bubblewrap", "namespaces")
 LARGE_BYTES = 64 << 20  # of attempts in all; from here a process a core is worth its start
 
@@ -156,18 +161,35 @@ def read_row(folder: Path) -> Row:
     return row_of(folder, run.info, run.records)
 
 
-def read_rows(folders: Sequence[Path], read: Callable[[Path], Row] = read_row) -> list[Row]:
-    """`read` of every run, in a process a core where there is much to read. What it raises is raised here."""
-    return list(spread(read, folders))
+def read_rows(folders: Sequence[Path]) -> list[Row]:
+    """The row of every run."""
+    return spread(read_row, folders, sum(attempts_bytes(folder) for folder in folders))
 
 
-def spread(work: Callable[[Path], Row], folders: Sequence[Path]) -> Iterable[Row]:
-    size = sum((folder / ATTEMPTS).stat().st_size for folder in folders if (folder / ATTEMPTS).exists())
+def spread(work: Callable[[S], T], items: Sequence[S], size_bytes: int) -> list[T]:
+    """`work` of every item in order, in a process a core where there is much to read. What it raises is raised here."""
     cores = len(os.sched_getaffinity(0))
-    if size < LARGE_BYTES or cores == 1 or len(folders) == 1:
-        return [work(folder) for folder in folders]
-    with ProcessPoolExecutor(min(cores, len(folders))) as pool:
-        return list(pool.map(work, folders))
+    work = partial(uncollected, work)
+    if size_bytes < LARGE_BYTES or cores == 1 or len(items) == 1:
+        return [work(item) for item in items]
+    with ProcessPoolExecutor(min(cores, len(items))) as pool:
+        return list(pool.map(work, items))
+
+
+def uncollected(work: Callable[..., T], *arguments: object) -> T:
+    """`work` without the garbage collector, which would walk over every record made so far again and again: half the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return work(*arguments)
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def attempts_bytes(folder: Path) -> int:
+    path = folder / ATTEMPTS
+    return path.stat().st_size if path.exists() else 0
 
 
 def boards(rows: Iterable[Row]) -> list[Board]:
