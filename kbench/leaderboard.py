@@ -98,12 +98,14 @@ METRICS = (
     Metric("refusal_rate", "refused", lambda level: level.refusal_rate, True),
 )  # fmt: skip
 METRIC = {metric.name: metric for metric in METRICS}
-RANKED_BY = ("faster_compile", "penalised_vs_compile", "pass_rate")  # the first decides, the next break ties
+# The first decides, the next break ties; by eager where no row of the cell was timed against compile.
+RANKED_BY = ("faster_compile", "penalised_vs_compile", "pass_rate")
+RANKED_BY_EAGER = ("faster_eager", "penalised_vs_eager", "pass_rate")
 
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """Place in the cell by the figures, and the places that the intervals of RANKED_BY's first metric leave open."""
+    """Place in the cell by the figures, and the places that the intervals of the deciding metric leave open."""
 
     place: int
     best: int
@@ -197,12 +199,21 @@ def boards(rows: Iterable[Row]) -> list[Board]:
     cells: dict[Cell, list[Row]] = {}
     for row in rows:
         cells.setdefault(row.cell, []).append(row)
-    found = [Board(cell, tuple(sorted(members, key=order))) for cell, members in cells.items()]
+    found = []
+    for cell, members in cells.items():
+        names = deciding(members)
+        found.append(Board(cell, tuple(sorted(members, key=partial(order, names=names)))))
     return sorted(found, key=lambda board: (-len(board.rows), board.cell))
 
 
-def order(row: Row) -> tuple[object, ...]:
-    values = [value(row, METRIC[name], None) for name in RANKED_BY]
+def deciding(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The metrics that rank these rows of one cell."""
+    timed = any(value(row, METRIC[RANKED_BY[0]], None) is not None for row in rows)
+    return RANKED_BY if timed else RANKED_BY_EAGER
+
+
+def order(row: Row, names: Sequence[str] = RANKED_BY) -> tuple[object, ...]:
+    values = [value(row, METRIC[name], None) for name in names]
     return (not row.ranked, *(float("inf") if v is None else -v for v in values), row.model, row.run_id)
 
 
@@ -221,16 +232,17 @@ def ranks(rows: Sequence[Row], level: int | None) -> dict[str, Rank]:
 
     Rows with equal figures share a place. A row may be better or worse than its place where its interval overlaps others'.
     """
-    deciding = METRIC[RANKED_BY[0]]
-    known = [row for row in rows if row.ranked and value(row, deciding, level) is not None]
-    keys = {row.run_id: tuple(value(row, METRIC[name], level) or 0.0 for name in RANKED_BY) for row in known}
+    names = deciding(rows)
+    first = METRIC[names[0]]
+    known = [row for row in rows if row.ranked and value(row, first, level) is not None]
+    keys = {row.run_id: tuple(value(row, METRIC[name], level) or 0.0 for name in names) for row in known}
     found = {}
     for row in known:
-        mine = estimate(row, deciding, level)
+        mine = estimate(row, first, level)
         bounds = mine.interval if mine is not None else None
         above = below = 0
         for other in known:
-            theirs = estimate(other, deciding, level)
+            theirs = estimate(other, first, level)
             if bounds is not None and theirs is not None and theirs.interval is not None:
                 above += theirs.interval.low > bounds.high
                 below += theirs.interval.high < bounds.low

@@ -66,6 +66,16 @@ def test_a_rank_says_which_places_its_interval_leaves_open(tmp_path: Path) -> No
     assert [(ranks[n].best, ranks[n].worst) for n in "abc"] == [(1, 2), (1, 2), (3, 3)]
 
 
+def test_without_compile_times_the_rows_are_ranked_by_eager(tmp_path: Path) -> None:
+    def timed(speed: float) -> list[Record]:
+        return [record(f"level1/{i}_p", eager=speed) for i in range(4)]
+
+    found = rows(stored(tmp_path, "slow", timed(0.5)), stored(tmp_path, "fast", timed(1.5)))
+    [only] = leaderboard.boards(found)
+    assert [row.run_id for row in only.rows] == ["fast", "slow"]
+    assert leaderboard.ranks(only.rows, None)["slow"].place == 2
+
+
 def test_equal_rows_share_a_place(tmp_path: Path) -> None:
     found = rows(*(stored(tmp_path, name, records(9)) for name in "ab"))
     assert [rank.place for rank in leaderboard.ranks(found, None).values()] == [1, 1]
