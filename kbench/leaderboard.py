@@ -228,14 +228,14 @@ def estimate(row: Row, metric: Metric, level: int | None) -> Estimate | None:
 
 
 def ranks(rows: Sequence[Row], level: int | None) -> dict[str, Rank]:
-    """Run id -> rank among the complete rows of a cell. A row without the deciding figure has none.
+    """Folder -> rank among the complete rows of a cell. A row without the deciding figure has none.
 
     Rows with equal figures share a place. A row may be better or worse than its place where its interval overlaps others'.
     """
     names = deciding(rows)
     first = METRIC[names[0]]
     known = [row for row in rows if row.ranked and value(row, first, level) is not None]
-    keys = {row.run_id: tuple(value(row, METRIC[name], level) or 0.0 for name in names) for row in known}
+    keys = {row.folder: tuple(value(row, METRIC[name], level) or 0.0 for name in names) for row in known}
     found = {}
     for row in known:
         mine = estimate(row, first, level)
@@ -246,6 +246,6 @@ def ranks(rows: Sequence[Row], level: int | None) -> dict[str, Rank]:
             if bounds is not None and theirs is not None and theirs.interval is not None:
                 above += theirs.interval.low > bounds.high
                 below += theirs.interval.high < bounds.low
-        place = 1 + sum(key > keys[row.run_id] for key in keys.values())
-        found[row.run_id] = Rank(place, 1 + above, len(known) - below)
+        place = 1 + sum(key > keys[row.folder] for key in keys.values())
+        found[row.folder] = Rank(place, 1 + above, len(known) - below)
     return found

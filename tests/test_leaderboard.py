@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,11 @@ def records(right: int, count: int = 20, speed: float = 1.5, **more: Any) -> lis
     ]
 
 
+def placed(found: Sequence[leaderboard.Row]) -> dict[str, leaderboard.Rank]:
+    """Ranks over all levels by the run's name, which is its folder's here."""
+    return {Path(folder).name: rank for folder, rank in leaderboard.ranks(found, None).items()}
+
+
 def rows(*folders: Path) -> list[leaderboard.Row]:
     return leaderboard.read_rows(folders)
 
@@ -55,13 +61,13 @@ def test_rows_are_ranked_by_the_share_that_is_faster_than_compile(tmp_path: Path
     found = rows(*(stored(tmp_path, name, records(n)) for name, n in (("low", 4), ("high", 18), ("middle", 12))))
     [only] = leaderboard.boards(found)
     assert [row.run_id for row in only.rows] == ["high", "middle", "low"]
-    ranks = leaderboard.ranks(only.rows, None)
+    ranks = placed(only.rows)
     assert [ranks[name].place for name in ("high", "middle", "low")] == [1, 2, 3]
 
 
 def test_a_rank_says_which_places_its_interval_leaves_open(tmp_path: Path) -> None:
     found = rows(*(stored(tmp_path, name, records(n)) for name, n in (("a", 19), ("b", 17), ("c", 2))))
-    ranks = leaderboard.ranks(found, None)
+    ranks = placed(found)
     # Wilson: 19 of 20 is 76-99 %, 17 of 20 is 64-95 %, 2 of 20 is 3-30 %.
     assert [(ranks[n].best, ranks[n].worst) for n in "abc"] == [(1, 2), (1, 2), (3, 3)]
 
@@ -73,7 +79,12 @@ def test_without_compile_times_the_rows_are_ranked_by_eager(tmp_path: Path) -> N
     found = rows(stored(tmp_path, "slow", timed(0.5)), stored(tmp_path, "fast", timed(1.5)))
     [only] = leaderboard.boards(found)
     assert [row.run_id for row in only.rows] == ["fast", "slow"]
-    assert leaderboard.ranks(only.rows, None)["slow"].place == 2
+    assert placed(only.rows)["slow"].place == 2
+
+
+def test_runs_of_one_name_from_two_people_are_two_rows(tmp_path: Path) -> None:
+    found = rows(stored(tmp_path / "ann", "run", records(3)), stored(tmp_path / "bob", "run", records(9)))
+    assert sorted(rank.place for rank in leaderboard.ranks(found, None).values()) == [1, 2]
 
 
 def test_equal_rows_share_a_place(tmp_path: Path) -> None:
@@ -92,7 +103,7 @@ def test_rows_of_different_cells_are_never_ranked_together(tmp_path: Path, chang
     found = rows(stored(tmp_path, "a", records(3)), stored(tmp_path, "b", records(9), **change))
     boards = leaderboard.boards(found)
     assert [len(one.rows) for one in boards] == [1, 1]
-    assert all(leaderboard.ranks(one.rows, None)[one.rows[0].run_id].place == 1 for one in boards)
+    assert all(placed(one.rows)[one.rows[0].run_id].place == 1 for one in boards)
 
 
 def test_a_partial_run_says_so_and_has_no_rank(tmp_path: Path) -> None:
@@ -102,7 +113,7 @@ def test_a_partial_run_says_so_and_has_no_rank(tmp_path: Path) -> None:
     [only] = leaderboard.boards(found)
     assert only.rows[-1].run_id == "partial"
     assert "partial: 15 missing" in only.rows[-1].caveats
-    assert set(leaderboard.ranks(only.rows, None)) == {"whole"}
+    assert set(placed(only.rows)) == {"whole"}
 
 
 def test_a_row_below_the_full_sandbox_says_so(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def _table(board: Board, level: int | None) -> Iterator[str]:
         "remarks",
     )
     rows = [
-        (row.model, rank_text(placed.get(row.run_id)), *(figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN),
+        (row.model, rank_text(placed.get(row.folder)), *(figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN),
          figure_text(estimate(row, METRIC["refusal_rate"], level), True), money(row), tokens(row), "; ".join(row.caveats))
         for row in board.rows if row.level(level) is not None
     ]  # fmt: skip
@@ -144,7 +144,7 @@ def as_csv(boards: Sequence[Board], sources: Sequence[Source]) -> str:
             placed = ranks(board.rows, level)
             for row in board.rows:
                 if row.level(level) is not None:
-                    writer.writerows(_figures(board, row, level, placed.get(row.run_id)))
+                    writer.writerows(_figures(board, row, level, placed.get(row.folder)))
     for source in sources:
         for published_row in source.rows:
             head = {"kind": "published", "model": published_row.model, "source": source.id, "date": source.date,
@@ -204,7 +204,7 @@ def as_json(boards: Sequence[Board], sources: Sequence[Source]) -> dict[str, Any
                 "title": board.cell.title,
                 "rows": [_row_json(row) for row in board.rows],
                 "ranks": {
-                    scope_name(level): {run: encode(rank) for run, rank in ranks(board.rows, level).items()}
+                    scope_name(level): {folder: encode(rank) for folder, rank in ranks(board.rows, level).items()}
                     for level in board.levels
                 },
             }

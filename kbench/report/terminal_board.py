@@ -31,7 +31,7 @@ def tables(board: Board) -> Iterator[RenderableType]:
         for row in board.rows:
             if row.level(level) is not None:
                 figures = [figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN]
-                table.add_row(rank_text(placed.get(row.run_id)), Text(row.model), *figures, money(row))
+                table.add_row(rank_text(placed.get(row.folder)), Text(row.model), *figures, money(row))
         yield table
     for row in board.rows:
         if row.caveats:

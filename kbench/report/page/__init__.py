@@ -10,23 +10,21 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from kbench import __version__, leaderboard
+from kbench import leaderboard
 from kbench.errors import ConfigError
 from kbench.files import cannot_write
 from kbench.leaderboard import Board, Row
 from kbench.reference_rows import Source
 from kbench.report import history_table
 from kbench.report.page import charts, views
-from kbench.report.page.digest import Order, PageRun, digest, slugs, write_script
+from kbench.report.page.digest import Order, PageRun, slugs, write_script
+from kbench.report.page.models import run_page
+from kbench.report.page.rendering import HERE, render, write_plot
 from kbench.store import read_info
 
-HERE = Path(__file__).parent
 MARKER = ".kbench-page"
 OWN = ("model", "problem", "data", "assets")  # folders that are written anew
 
@@ -68,7 +66,7 @@ def digest_all(target: Path, folders: Sequence[Path]) -> list[PageRun]:
     problem_slugs = dict(zip(problem_names, slugs(problem_names), strict=True))
     orders = [Order(folder, slug, target, problem_slugs) for folder, slug in zip(folders, names, strict=True)]
     sizes = sum(leaderboard.attempts_bytes(folder) for folder in folders)
-    return leaderboard.spread(digest, orders, sizes)
+    return leaderboard.spread(run_page, orders, sizes)
 
 
 class Page:
@@ -78,20 +76,12 @@ class Page:
         self.target, self.runs, self.sources = target, list(runs), sources
         self.of_run = {run.row.folder: run for run in runs}
         self.series = history_table.in_order([run.row for run in runs if run.row.folder in series])
-        self.templates = Environment(
-            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True,
-        )  # fmt: skip
-        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-        self.templates.globals.update(version=__version__, now=now, min=min)
 
     def write(self) -> None:
         boards = leaderboard.boards(run.row for run in self.runs)
         self.problems = views.problem_table(self.runs)
         self.index(boards)
         self.render("problems.html", "problems.html", "", problems=[views.problem_row(p) for p in self.problems])
-        for run in self.runs:
-            self.model(run)
         for problem in self.problems:
             context = views.problem_page(problem)
             self.render(f"problem/{problem.slug}.html", "problem.html", "../", **context)
@@ -141,25 +131,8 @@ class Page:
             table = [cells[:-1] for cells in history_table.table_rows(rows)]
             yield {"title": cell.title, "columns": columns, "rows": table, "plots": plots}
 
-    def model(self, run: PageRun) -> None:
-        plots = []
-        for key, item, caption in (
-            (
-                "problems",
-                charts.by_problem(run),
-                "Each dot is a problem's best correct attempt, with its interval; above the line is faster.",
-            ),
-            ("hist", charts.histogram(run, "compile"), "Speed-ups over compile of all correct attempts."),
-        ):
-            if item is not None:
-                plots.append(self.plot(f"m-{run.slug}-{key}", item, caption))
-        slugs_of = {problem.id: problem.slug for problem in self.problems}
-        self.render(f"model/{run.slug}.html", "model.html", "../", **views.model_page(run, slugs_of), plots=plots)
-
     def plot(self, name: str, item: Any, caption: str) -> views.Plot:
-        write_script(self.target / "data" / "plots" / f"{name}.js", "kbenchPlot", name, item)
-        return views.Plot(name, caption)
+        return write_plot(self.target, name, item, caption)
 
     def render(self, path: str, template: str, root: str, **context: Any) -> None:
-        text = self.templates.get_template(template).render(root=root, **context)
-        (self.target / path).write_bytes(text.encode("utf-8", "replace"))
+        render(self.target, path, template, root, **context)

@@ -154,7 +154,7 @@ def _ranking(board: Board, runs: Sequence[PageRun], level: int | None) -> dict[s
         summary = row.level(level)
         if summary is None:
             continue
-        rank = placed.get(row.run_id)
+        rank = placed.get(row.folder)
         refused = summary.refusal_rate.value
         rows.append({
             "slug": run.slug, "model": row.model, "run_id": row.run_id, "ranked": row.ranked,
