@@ -15,6 +15,7 @@ import pytest
 from kbench import attestation, leaderboard
 from kbench.aggregate import summarise
 from kbench.cli import main
+from kbench.errors import SchemaError
 from kbench.files import json_text, write_atomic
 from kbench.reference_rows import Figures, ReferenceRow, sources
 from kbench.report import board
@@ -85,6 +86,25 @@ def test_without_compile_times_the_rows_are_ranked_by_eager(tmp_path: Path) -> N
 def test_runs_of_one_name_from_two_people_are_two_rows(tmp_path: Path) -> None:
     found = rows(stored(tmp_path / "ann", "run", records(3)), stored(tmp_path / "bob", "run", records(9)))
     assert sorted(rank.place for rank in leaderboard.ranks(found, None).values()) == [1, 2]
+
+
+def test_rows_read_in_several_processes_are_those_read_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [stored(tmp_path, f"run-{n}", records(n)) for n in range(4)]
+    alone = rows(*folders)
+    monkeypatch.setattr(leaderboard, "LARGE_BYTES", 0)
+    monkeypatch.setattr(leaderboard.os, "sched_getaffinity", lambda pid: {0, 1})
+    assert rows(*folders) == alone
+
+
+def test_what_is_wrong_with_a_run_is_said_from_another_process_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [stored(tmp_path, f"run-{n}", records(n)) for n in range(2)]
+    (folders[1] / "attempts.jsonl").write_text("not a record\n")
+    monkeypatch.setattr(leaderboard, "LARGE_BYTES", 0)
+    monkeypatch.setattr(leaderboard.os, "sched_getaffinity", lambda pid: {0, 1})
+    with pytest.raises(SchemaError, match="attempts.jsonl:1"):
+        rows(*folders)
 
 
 def test_equal_rows_share_a_place(tmp_path: Path) -> None:
