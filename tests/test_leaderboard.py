@@ -103,7 +103,7 @@ def test_what_is_wrong_with_a_run_is_said_from_another_process_too(
     (folders[1] / "attempts.jsonl").write_text("not a record\n")
     monkeypatch.setattr(leaderboard, "LARGE_BYTES", 0)
     monkeypatch.setattr(leaderboard.os, "sched_getaffinity", lambda pid: {0, 1})
-    with pytest.raises(SchemaError, match="attempts.jsonl:1"):
+    with pytest.raises(SchemaError, match=r"attempts\.jsonl:1"):
         rows(*folders)
 
 

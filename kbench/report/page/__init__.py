@@ -19,7 +19,7 @@ from kbench.files import cannot_write
 from kbench.leaderboard import Board, Row
 from kbench.reference_rows import Source
 from kbench.report import history_table
-from kbench.report.page import charts, views
+from kbench.report.page import charts, problems, views
 from kbench.report.page.digest import Order, PageRun, slugs, write_script
 from kbench.report.page.models import run_page
 from kbench.report.page.rendering import HERE, render, write_plot
@@ -79,15 +79,15 @@ class Page:
 
     def write(self) -> None:
         boards = leaderboard.boards(run.row for run in self.runs)
-        self.problems = views.problem_table(self.runs)
+        table = problems.problem_table(self.runs)
         self.index(boards)
-        self.render("problems.html", "problems.html", "", problems=[views.problem_row(p) for p in self.problems])
-        for problem in self.problems:
-            context = views.problem_page(problem)
+        self.render("problems.html", "problems.html", "", problems=[problems.problem_row(p) for p in table])
+        for problem in table:
+            context = problems.problem_page(problem)
             self.render(f"problem/{problem.slug}.html", "problem.html", "../", **context)
             write_script(
                 self.target / "data" / "problems" / f"{problem.slug}.js", "kbenchAttempts", problem.slug,
-                views.attempts_data(problem),
+                problems.attempts_data(problem),
             )  # fmt: skip
 
     def index(self, boards: Sequence[Board]) -> None:
