@@ -14,8 +14,9 @@ from kbench.paired import (
     sign_flip_p,
     smallest_seen_drop,
     smallest_seen_losses,
+    smallest_seen_mean,
 )
-from kbench.stats import geometric_mean
+from kbench.stats import SCARCE_EVENTS, geometric_mean
 from kbench.types import Interval, Record, Status
 
 LEVEL = 0.95  # of the intervals that are shown
@@ -132,13 +133,17 @@ def _rate_change(metric: str, scope: str, pairs: Sequence[Pair], measure: Measur
         rate_difference_interval(differences, samples, LEVEL),
         rate_difference_interval(differences, samples, gate_level),
         sign_flip_p(exact) if exact else None, len(groups), unknown,
-        _smallest_rate_drop(differences, gate_level),
+        _smallest_rate_drop(differences, samples, gate_level),
     )  # fmt: skip
 
 
-def _smallest_rate_drop(differences: Sequence[float], gate_level: float) -> float | None:
+def _smallest_rate_drop(differences: Sequence[float], samples: int, gate_level: float) -> float | None:
+    """By counting problems where each has one sample or hardly any differ; else from how the differences spread."""
     if not differences:
         return None
+    if samples > 1 and sum(d != 0 for d in differences) >= SCARCE_EVENTS:
+        drop = smallest_seen_mean(differences, gate_level)
+        return drop if drop is not None and drop < 1 else None
     gains = round(math.fsum(d for d in differences if d > 0))
     losses = smallest_seen_losses(len(differences), gains, gate_level)
     return None if losses is None else (losses - gains) / len(differences)

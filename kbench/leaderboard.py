@@ -217,6 +217,13 @@ def order(row: Row, names: Sequence[str] = RANKED_BY) -> tuple[object, ...]:
     return (not row.ranked, *(float("inf") if v is None else -v for v in values), row.model, row.run_id)
 
 
+def placed(board: Board, level: int | None) -> list[tuple[Row, Rank | None]]:
+    """The board's rows that have this level, by their rank in it; those without a rank last."""
+    found = ranks(board.rows, level)
+    rows = [(row, found.get(row.folder)) for row in board.rows if row.level(level) is not None]
+    return sorted(rows, key=lambda pair: (pair[1] is None, pair[1].place if pair[1] is not None else 0))
+
+
 def value(row: Row, metric: Metric, level: int | None) -> float | None:
     found = estimate(row, metric, level)
     return None if found is None else found.value

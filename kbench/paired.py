@@ -105,17 +105,20 @@ def smallest_seen_losses(n: int, gains: int, level: float) -> int | None:
 
 
 def smallest_seen_drop(log_differences: Sequence[float], level: float, power: float = POWER) -> float | None:
-    """The drop of a geometric mean, as a share, that these problems' spread would show with this power.
+    """The drop of a geometric mean, as a share, that these problems' spread would show with this power."""
+    reach = smallest_seen_mean(log_differences, level, power)
+    return None if reach is None else 1 - math.exp(-reach)
 
-    (t + t_power) standard errors, as is usual for a paired design. None of fewer than two problems.
-    """
-    n = len(log_differences)
+
+def smallest_seen_mean(differences: Sequence[float], level: float, power: float = POWER) -> float | None:
+    """The mean difference that would be seen with this power: (t + t_power) standard errors, as is usual for a paired
+    design. None of fewer than two problems."""
+    n = len(differences)
     if n < 2:
         return None
-    mean = math.fsum(log_differences) / n
-    error = math.sqrt(math.fsum((d - mean) ** 2 for d in log_differences) / (n - 1) / n)
-    reach = student_t_quantile((1 + level) / 2, n - 1) + student_t_quantile(power, n - 1)
-    return 1 - math.exp(-reach * error)
+    mean = math.fsum(differences) / n
+    error = math.sqrt(math.fsum((d - mean) ** 2 for d in differences) / (n - 1) / n)
+    return error * (student_t_quantile((1 + level) / 2, n - 1) + student_t_quantile(power, n - 1))
 
 
 def _crossing(high_side: Callable[[float], bool], low: float, high: float) -> float:

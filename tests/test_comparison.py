@@ -213,6 +213,28 @@ def test_a_rule_about_what_was_not_measured_cannot_be_answered() -> None:
     assert "not known" in ruling.sentence
 
 
+def test_several_samples_let_a_gate_see_a_smaller_drop() -> None:
+    rng = np.random.default_rng(2)
+
+    def records(samples: int) -> list[Record]:
+        right = rng.binomial(1, 0.6, (50, samples))
+        return [
+            record(name(p), Status.CORRECT if right[p, s] else Status.TIMEOUT, s)
+            for p in range(50)
+            for s in range(samples)
+        ]
+
+    seen = []
+    for samples in (1, 8):
+        change = compare(run(records(samples), samples=samples), run(records(samples), "new", samples=samples)).change(
+            "pass_rate"
+        )
+        assert change is not None
+        assert change.smallest_seen is not None
+        seen.append(change.smallest_seen)
+    assert seen[1] < seen[0] / 2  # independent samples: about sqrt(8) times the evidence
+
+
 def test_a_stricter_gate_level_needs_more_evidence() -> None:
     base, new = run(solved([1.5] * 50)), run(solved([1.5] * 50, failing=tuple(range(5))), "new")
     assert fired(compare(base, new, gate_level=0.95), ("pass_rate",)) == ["pass_rate"]

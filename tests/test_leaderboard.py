@@ -183,6 +183,20 @@ def test_every_figure_of_the_csv_is_that_of_the_summary(tmp_path: Path) -> None:
     assert {line["parameter"] for line in lines if line["metric"] == "fast_p_compile"} >= {"0.5", "1", "2"}
 
 
+def test_pass_at_k_says_over_how_many_problems_it_is_known(tmp_path: Path) -> None:
+    # Problem 1: right and wrong; 2: one sample, wrong; 10: two right.
+    known = [("1", 0, True), ("1", 1, False), ("2", 0, False), ("10", 0, True), ("10", 1, True)]
+    attempts = [
+        record(f"level1/{p}_p", Status.CORRECT if right else Status.INCORRECT, sample) for p, sample, right in known
+    ]
+    [row] = rows(stored(tmp_path, "short", attempts, samples=2))
+    lines = list(csv.DictReader(io.StringIO(board.as_csv(leaderboard.boards([row]), ()))))
+    of_k = {line["parameter"]: line for line in lines if (line["scope"], line["metric"]) == ("level1", "pass_at_k")}
+    assert (float(of_k["1"]["value"]), of_k["1"]["over"]) == (0.5, "3")
+    assert (of_k["2"]["over"], of_k["2"]["of"]) == ("2", "3")
+    assert row.caveats == ("partial: 1 missing", "unverified")
+
+
 def test_markdown_keeps_a_hostile_name_plain(tmp_path: Path) -> None:
     folder = stored(tmp_path, "a", records(3), config={"model": "x|<script>alert(1)</script>[a](javascript:b)"})
     text = board.as_markdown(leaderboard.boards(rows(folder)), ())

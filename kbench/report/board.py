@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kbench.codec import encode
-from kbench.leaderboard import METRIC, METRICS, Board, Rank, Row, estimate, ranks
+from kbench.leaderboard import METRIC, METRICS, Board, Rank, Row, estimate, placed, ranks
 from kbench.reference_rows import SCOPES, Figures, Source
 from kbench.report.markdown import escape, table
 from kbench.summary import Estimate
@@ -83,7 +83,6 @@ def as_markdown(boards: Sequence[Board], sources: Sequence[Source], levels: Sequ
 
 
 def _table(board: Board, level: int | None) -> Iterator[str]:
-    placed = ranks(board.rows, level)
     columns = (
         "model",
         "rank",
@@ -94,9 +93,9 @@ def _table(board: Board, level: int | None) -> Iterator[str]:
         "remarks",
     )
     rows = [
-        (row.model, rank_text(placed.get(row.folder)), *(figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN),
+        (row.model, rank_text(rank), *(figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN),
          figure_text(estimate(row, METRIC["refusal_rate"], level), True), money(row), tokens(row), "; ".join(row.caveats))
-        for row in board.rows if row.level(level) is not None
+        for row, rank in placed(board, level)
     ]  # fmt: skip
     yield from table(columns, rows)
 
@@ -141,10 +140,8 @@ def as_csv(boards: Sequence[Board], sources: Sequence[Source]) -> str:
     writer.writeheader()
     for board in boards:
         for level in board.levels:
-            placed = ranks(board.rows, level)
-            for row in board.rows:
-                if row.level(level) is not None:
-                    writer.writerows(_figures(board, row, level, placed.get(row.folder)))
+            for row, rank in placed(board, level):
+                writer.writerows(_figures(board, row, level, rank))
     for source in sources:
         for published_row in source.rows:
             head = {"kind": "published", "model": published_row.model, "source": source.id, "date": source.date,

@@ -52,10 +52,10 @@ def word(ruling: Ruling) -> str:
 
 
 def rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
-    """One row a metric and scope; a scope of one level is left out where there is no other."""
+    """One row a metric, and where there are several levels one a level of the chief metrics; JSON has them all."""
     scopes = {change.scope for change in comparison.changes}
     for change in comparison.changes:
-        if change.scope == "overall" or len(scopes) > 2:
+        if change.scope == "overall" or (len(scopes) > 2 and change.metric in CHIEF):
             yield _row(change)
 
 
@@ -102,6 +102,7 @@ def power(comparison: Comparison) -> str:
     return head + (", ".join(seen) + "; nothing smaller." if seen else "no drop at all: too few problems.")
 
 
+CHIEF = ("pass_rate", "faster_compile", "geomean_vs_compile")
 POWER_METRICS = ("pass_rate", "faster_compile", "geomean_vs_compile", "faster_eager", "geomean_vs_eager")
 
 

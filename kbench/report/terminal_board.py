@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from kbench.leaderboard import METRIC, Board, Row, estimate, ranks
+from kbench.leaderboard import METRIC, Board, Row, estimate, placed
 from kbench.report import history_table
 from kbench.report.board import figure_text, money, rank_text
 
@@ -20,7 +20,6 @@ def tables(board: Board) -> Iterator[RenderableType]:
     yield Text(board.cell.title, "bold")
     levels = board.levels if len(board.levels) > 2 else board.levels[:1]
     for level in levels:
-        placed = ranks(board.rows, level)
         table = Table(
             title="all levels" if level is None else f"level {level}", title_justify="left", box=box.SIMPLE_HEAD
         )
@@ -28,10 +27,9 @@ def tables(board: Board) -> Iterator[RenderableType]:
         table.add_column("model", overflow="fold")
         for name in (*SHOWN, "cost/solved"):
             table.add_column(METRIC[name].title if name in METRIC else name, justify="right")
-        for row in board.rows:
-            if row.level(level) is not None:
-                figures = [figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN]
-                table.add_row(rank_text(placed.get(row.folder)), Text(row.model), *figures, money(row))
+        for row, rank in placed(board, level):
+            figures = [figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN]
+            table.add_row(rank_text(rank), Text(row.model), *figures, money(row))
         yield table
     for row in board.rows:
         if row.caveats:
