@@ -266,4 +266,8 @@ def _ks(samples: int) -> list[int]:
 
 
 def _level_of(problem: str) -> int:
-    return int(problem.partition("/")[0].removeprefix("level"))
+    """2 of "level2/070_x". SchemaError for an id of no level: a run that came from elsewhere may hold anything."""
+    level = problem.partition("/")[0].removeprefix("level")
+    if not (level.isascii() and level.isdecimal()):
+        raise SchemaError(f"problem {problem[:80]!r} is of no level; ids are level1/NAME")
+    return int(level)

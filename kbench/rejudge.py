@@ -82,7 +82,7 @@ def _again(record: Record, run: Run, problem: Problem | None, session: Judge) ->
     if problem.content_hash != run.info.problems[record.problem_id]:
         return Again(record.key, "its problem has changed since", "")
     path = run.folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
-    if not path.is_file():
+    if ".." in path.parts or not path.is_file():
         return Again(record.key, "its solution is not stored", "")
     source = path.read_bytes().decode("utf-8", "surrogateescape")
     if source_hash(source) != record.solution_hash:

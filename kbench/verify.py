@@ -60,7 +60,7 @@ def of_solution(record: Record, folder: Path) -> Iterator[str]:
     if record.solution_hash is None:
         return
     path = folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
-    if not path.is_file():
+    if ".." in path.parts or not path.is_file():
         yield f"{record.key}: the solution that was judged is not stored"
     elif source_hash(path.read_bytes().decode("utf-8", "surrogateescape")) != record.solution_hash:
         yield f"{record.key}: the stored solution is not the one that was judged"

@@ -12,9 +12,10 @@ import pytest
 from kbench.errors import ConfigError
 from kbench.reference_rows import sources
 from kbench.report.page import write_page
-from kbench.report.page.digest import slugs
+from kbench.report.page.digest import details, slugs
 from kbench.store import load
 
+from .making import record
 from .page_runs import HOSTILE, PROBLEMS, hostile_run, plain_run
 
 ALLOWED_SCRIPTS = {"assets/page.js", "../assets/page.js"}
@@ -106,6 +107,16 @@ def test_the_code_and_evidence_of_an_attempt_are_whole_in_its_data(page: Path) -
     )
     assert found["code"] == HOSTILE
     assert [gate[1] for gate in found["gates"]] == [True, False]
+
+
+def test_a_problems_id_leads_nowhere_but_into_the_run(tmp_path: Path) -> None:
+    secret = tmp_path / "secret" / "0" / "solution.py"
+    secret.parent.mkdir(parents=True)
+    secret.write_text("not yours")
+    climbing = record("level1/../../../secret", solution_hash="0" * 64)
+    assert (tmp_path / "run/artifacts" / climbing.problem_id / "0" / "solution.py").resolve() == secret
+    (tmp_path / "run/artifacts/level1").mkdir(parents=True)
+    assert details(climbing, tmp_path / "run")["code"] is None
 
 
 def test_slugs_are_safe_and_never_shared() -> None:
