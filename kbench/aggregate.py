@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from dataclasses import dataclass, replace
 
 from kbench.errors import SchemaError
+from kbench.spending import usage
 from kbench.stats import best_at_k, geometric_mean, geometric_mean_interval, pass_at_k, rate_interval
 from kbench.summary import AgainstBaseline, Estimate, LevelSummary, ProblemSummary, Summary, Usage
 from kbench.types import Interval, Record, Speedup, Status, attempt_key
@@ -41,13 +40,14 @@ def summarise(records: Iterable[Record], problems_expected: Sequence[str], sampl
 
     def summary_of(level: int | None) -> LevelSummary:
         members = [figure for figure in figures if level in (None, figure.level)]
-        return _level(level, members, samples, with_intervals, _usage(everything, level))
+        return _level(level, members, samples, with_intervals, usage(everything, level))
 
+    of_levels = tuple(summary_of(level) for level in levels)
     return Summary(
         run_id=everything[0].run_id if everything else "",
         samples=samples,
-        levels=tuple(summary_of(level) for level in levels),
-        overall=summary_of(None),
+        levels=of_levels,
+        overall=_weighing_levels(summary_of(None), of_levels),
         problems=tuple(_problem(figure) for figure in figures),
         not_run={figure.problem: figure.not_run for figure in figures if figure.not_run is not None},
         incomplete=tuple(key for figure in figures for key in figure.infra_errors),
@@ -174,15 +174,15 @@ def _level(
         statuses={str(status): counts[status] for status in Status},
         not_run=sum(figure.not_run is not None for figure in members),
         exempt=sum(figure.exempt for figure in members),
-        pass_rate=_rate([figure.share(Status.CORRECT) for figure in members]),
-        refusal_rate=_rate([figure.share(Status.REFUSED) for figure in members]),
-        pass_at_k={str(k): _rate([figure.pass_at_k[k] for figure in members]) for k in ks},
-        baselines={baseline: _baseline(baseline, members, ks, baseline in with_intervals) for baseline in BASELINES},
+        pass_rate=_rate([figure.share(Status.CORRECT) for figure in members], samples),
+        refusal_rate=_rate([figure.share(Status.REFUSED) for figure in members], samples),
+        pass_at_k={str(k): _rate([figure.pass_at_k[k] for figure in members], samples) for k in ks},
+        baselines={b: _baseline(b, members, samples, b in with_intervals) for b in BASELINES},
         usage=usage,
     )
 
 
-def _baseline(baseline: str, members: Sequence[_Figures], ks: Sequence[int], has_intervals: bool) -> AgainstBaseline:
+def _baseline(baseline: str, members: Sequence[_Figures], samples: int, has_intervals: bool) -> AgainstBaseline:
     against = [figure.against.get(baseline) for figure in members]
     correct = sum(figure.statuses[Status.CORRECT] for figure in members)
     unknown = sum(a.unknown for a in against if a is not None)
@@ -193,23 +193,55 @@ def _baseline(baseline: str, members: Sequence[_Figures], ks: Sequence[int], has
         return [None if a is None else figure_of(a) for a in against]
 
     def fast(p: str) -> Estimate:
-        return _rate([None] * len(against) if untimed and p != "0" else each(lambda a: a.fast[p]), unknown)
+        return _rate([None] * len(against) if untimed and p != "0" else each(lambda a: a.fast[p]), samples, unknown)
 
     def best(k: int) -> Estimate:
         return _geomean(each(lambda a: a.best_at_k[k]), unknown)
 
     return AgainstBaseline(
         faster=fast("1"),
-        surely_faster=_rate(each(lambda a: a.surely if has_intervals else None), uncertain),
+        surely_faster=_rate(each(lambda a: a.surely if has_intervals else None), samples, uncertain),
         fast_p={p: fast(p) for p in FAST_P},
         geomean_correct=_geomean(each(lambda a: a.geomean_correct), unknown),
         geomean_penalised=_geomean(each(lambda a: None if untimed else a.geomean_penalised), unknown),
-        best_at_k={str(k): best(k) for k in ks},
+        best_at_k={str(k): best(k) for k in _ks(samples)},
     )
 
 
-def _rate(values: Sequence[float | None], unknown: int = 0) -> Estimate:
-    return _estimate(values, unknown, lambda known: math.fsum(known) / len(known) if known else None, rate_interval)
+def _weighing_levels(overall: LevelSummary, levels: Sequence[LevelSummary]) -> LevelSummary:
+    """`overall` with the geometric mean over levels, each weighing its number of problems."""
+    baselines = {
+        name: replace(against, geomean_by_level=geomean_by_level([level.problems for level in levels],
+                      [level.baselines[name].geomean_correct for level in levels]))
+        for name, against in overall.baselines.items()
+    }  # fmt: skip
+    return replace(overall, baselines=baselines)
+
+
+def geomean_by_level(problems: Sequence[int], levels: Sequence[Estimate]) -> Estimate:
+    """The weighted geometric mean of the levels' means; unknown where one of them is. Levels are independent, so the
+    squares of their intervals' half-widths add up."""
+    over, of = sum(level.over for level in levels), sum(level.of for level in levels)
+    values = [level.value for level in levels if level.value is not None]
+    total = sum(problems)
+    if len(values) < len(levels) or not total:
+        return Estimate(None, None, over, of, note="a level without a correct and timed solution")
+    weights = [count / total for count in problems]
+    mean = math.fsum(w * math.log(value) for w, value in zip(weights, values, strict=True))
+    bounds = [level.interval for level in levels if level.interval is not None]
+    interval = None
+    if len(bounds) == len(levels):
+        halves = [w * math.log(b.high / b.low) / 2 for w, b in zip(weights, bounds, strict=True)]
+        half = math.hypot(*halves)
+        interval = Interval(math.exp(mean - half), math.exp(mean + half)) if half < math.inf else None
+    return Estimate(math.exp(mean), interval, over, of, sum(level.unknown for level in levels))
+
+
+def _rate(values: Sequence[float | None], samples: int, unknown: int = 0) -> Estimate:
+    def interval(known: Sequence[float]) -> Interval | None:
+        return rate_interval(known, samples)
+
+    return _estimate(values, unknown, lambda known: math.fsum(known) / len(known) if known else None, interval)
 
 
 def _geomean(values: Sequence[float | None], unknown: int) -> Estimate:
@@ -228,50 +260,14 @@ def _estimate(
     return Estimate(mean(known), interval(known), len(known), len(values), unknown, "; ".join(notes))
 
 
-# ---- what it took ----------------------------------------------------------------------------------------------------
-
-
-def _usage(records: Sequence[Record], level: int | None) -> Usage:
-    ours = [record for record in records if level in (None, record.level)]
-    replies = [record.reply for record in ours if record.reply is not None and not record.reply.reused]
-
-    def total(name: str) -> Any:
-        amounts = [getattr(reply, name) for reply in replies]
-        return None if not amounts or None in amounts else sum(amounts)
-
-    return Usage(
-        tokens_input=total("tokens_input"),
-        tokens_output=total("tokens_output"),
-        tokens_reasoning=total("tokens_reasoning"),
-        tokens_cached=total("tokens_cached"),
-        cost_usd=total("cost_usd"),
-        wall_time_s=_covered_seconds([_span(record) for record in ours]) if ours else None,
-    )
-
-
-def _span(record: Record) -> tuple[float, float]:
-    try:
-        started, ended = (datetime.fromisoformat(text) for text in (record.started, record.ended))
-    except ValueError as error:
-        raise SchemaError(f"attempt {record.key}: {error}") from error
-    if started.tzinfo is None or ended.tzinfo is None:
-        raise SchemaError(f"attempt {record.key}: started or ended has no offset from UTC")
-    return started.timestamp(), ended.timestamp()
-
-
-def _covered_seconds(spans: Iterable[tuple[float, float]]) -> float:
-    """The length of the union of these intervals."""
-    covered, reached = 0.0, -math.inf
-    for start, end in sorted(spans):
-        covered += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return covered
-
-
 def _ks(samples: int) -> list[int]:
     """The k of pass@k and best@k: powers of two and the number of samples itself; none for a single sample."""
     return [] if samples < 2 else [*(2**i for i in range((samples - 1).bit_length())), samples]
 
 
 def _level_of(problem: str) -> int:
-    return int(problem.partition("/")[0].removeprefix("level"))
+    """2 of "level2/070_x". SchemaError for an id of no level: a run that came from elsewhere may hold anything."""
+    level = problem.partition("/")[0].removeprefix("level")
+    if not (level.isascii() and level.isdecimal()):
+        raise SchemaError(f"problem {problem[:80]!r} is of no level; ids are level1/NAME")
+    return int(level)

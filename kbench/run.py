@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from kbench import __version__, aggregate, environment, registry
 from kbench.asking import Asked, Asker, Generation
-from kbench.attempts import Attempts, Report, source_hash, timestamp
+from kbench.attempts import Attempts, Report, timestamp
 from kbench.budget import Budget, Ledger, Limits
 from kbench.errors import ProblemError
 from kbench.evaluate import Session, Settings
@@ -26,8 +26,6 @@ from kbench.replies import Replies
 from kbench.store import RunStore, load
 from kbench.summary import Summary, write_summary
 from kbench.types import Problem, RunInfo, attempt_key
-
-__all__ = ["Ended", "Plan", "Report", "execute", "source_hash"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ import numpy as np
 from kbench.types import Interval
 
 NORMAL_DF = 1e4  # from here on Student's t is its Cornish-Fisher expansion; the next term is below 1e-11 at p = 1e-15
-BOOTSTRAP_PROBLEMS = 20
-BOOTSTRAP_EVENTS = 5.0  # problems' worth of successes, and of failures
+SCARCE_EVENTS = 5  # problems with a success, or with a failure: of fewer the spread between problems is not estimated
 SMALLEST_TAIL = 1e-15
 RESAMPLES = 4000  # bootstrap; the end points' own Monte Carlo error is then about 3 % of the interval's width
 
@@ -118,14 +117,16 @@ def wilson_interval(successes: float, n: int, level: float = 0.95) -> Interval |
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
-    if n == 0:
-        return None
+    return None if n == 0 else _wilson(successes / n, n, level)
+
+
+def _wilson(rate: float, trials: float, level: float) -> Interval:
     z = NormalDist().inv_cdf((1 + level) / 2)
-    rate, square = successes / n, z * z
-    centre = (rate + square / (2 * n)) / (1 + square / n)
-    half = z / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
-    low = 0.0 if successes == 0 else max(0.0, centre - half)
-    high = 1.0 if successes == n else min(1.0, centre + half)
+    square = z * z
+    centre = (rate + square / (2 * trials)) / (1 + square / trials)
+    half = z / (1 + square / trials) * math.sqrt(rate * (1 - rate) / trials + square / (4 * trials * trials))
+    low = 0.0 if rate == 0 else max(0.0, centre - half)
+    high = 1.0 if rate == 1 else min(1.0, centre + half)
     return Interval(low, high, level)
 
 
@@ -158,34 +159,48 @@ def interval_from_pairs(
 def bootstrap_interval(values: Sequence[float], level: float = 0.95, seed: int = 0) -> Interval | None:
     """Percentile interval of the mean of one value a problem, problems drawn with replacement (a cluster bootstrap).
 
-    A problem's samples are alike, so the problem is the unit that is drawn, with the mean over its samples for value
-    (Davison & Hinkley 1997, 3.8). Same seed, same interval. None of fewer than two problems.
+    The percentiles are moved outward to what Student's t would take and by the sample's own n / (n - 1): the plain ones
+    are too narrow for few problems (Hesterberg 2015, "What teachers should know about the bootstrap", 3.4). Same seed,
+    same interval. None of fewer than two problems.
     """
     data = np.asarray(values, dtype=float)
-    if len(data) < 2:
+    n = len(data)
+    if n < 2:
         return None
     rng = np.random.default_rng(seed)
-    rows = max(1, 2**22 // len(data))  # resamples at once: bounds the memory, not the result's distribution
+    rows = max(1, 2**22 // n)  # resamples at once: bounds the memory, not the result's distribution
     means = [
-        data[rng.integers(0, len(data), (min(rows, RESAMPLES - done), len(data)))].mean(axis=1)
-        for done in range(0, RESAMPLES, rows)
+        data[rng.integers(0, n, (min(rows, RESAMPLES - done), n))].mean(axis=1) for done in range(0, RESAMPLES, rows)
     ]
-    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
+    tail = NormalDist().cdf(-math.sqrt(n / (n - 1)) * student_t_quantile((1 + level) / 2, n - 1))
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
     return Interval(float(low), float(high), level)
 
 
-def rate_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
-    """Interval of a rate from one value in [0, 1] a problem: the share of its samples, or of draws of k of them.
+def rate_interval(values: Sequence[float], samples: int = 1, level: float = 0.95) -> Interval | None:
+    """Interval of a rate from one value in [0, 1] a problem: the share of its `samples`, or of draws of k of them.
 
-    Wilson's where every value is 0 or 1. Else the bootstrap over problems, where it can be trusted: with few problems,
-    or few that differ, it covers 40-90 % instead of 95 % (simulated, 2-8 samples of beta-binomial problems), so there
-    Wilson's with the number of problems, which covers at least its level whatever the spread. None of no problem.
+    Wilson's, with the number of independent trials that would spread as the problems do: n where a problem is all right
+    or all wrong, up to n * samples where its samples are as good as independent (the design effect of Kish 1965; with
+    Student's t for the estimated spread, as Korn and Graubard 1998). With few events that spread is not known, and n is
+    taken. Simulated coverage at 24-250 problems of 1-8 samples: 93-98 %. None of no problem.
     """
-    total, n = math.fsum(values), len(values)
-    scarce = n < BOOTSTRAP_PROBLEMS or min(total, n - total) < BOOTSTRAP_EVENTS
-    if scarce or all(value in (0, 1) for value in values):
-        return wilson_interval(min(max(total, 0.0), float(n)), n, level)
-    return bootstrap_interval(values, level)
+    n = len(values)
+    if n == 0:
+        return None
+    rate = min(max(math.fsum(values) / n, 0.0), 1.0)
+    return _wilson(rate, _independent_trials(values, rate, samples, level), level)
+
+
+def _independent_trials(values: Sequence[float], rate: float, samples: int, level: float) -> float:
+    n = len(values)
+    events = min(sum(value > 0 for value in values), sum(value < 1 for value in values))
+    if samples == 1 or events < SCARCE_EVENTS:
+        return float(n)
+    spread = math.fsum((value - rate) ** 2 for value in values) / (n - 1) / n
+    trials = min(max(rate * (1 - rate) / spread, n), n * samples) if spread > 0 else float(n * samples)
+    wider = student_t_quantile((1 + level) / 2, n - 1) / NormalDist().inv_cdf((1 + level) / 2)
+    return trials / wider**2
 
 
 def _log_interval(mean: float, sd: float, n: int, df: float, level: float) -> Interval:

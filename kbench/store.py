@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from kbench.codec import decode
+from kbench.codec import decode, decode_json
 from kbench.errors import ConfigError, SchemaError
 from kbench.files import cannot_write, json_text, write_atomic
 from kbench.types import SCHEMA_VERSION, Record, RunInfo
@@ -197,8 +197,12 @@ def _read_line(data: bytes, where: str, raw_samples: bool) -> _Line:
     ended = data.endswith(b"\n")
     if ended and not data.strip():
         return _Line((), data)
+    text = data if raw_samples else SAMPLES.sub(b'"samples":[]', data)
+    quick = decode_json(Record, text)
+    if quick is not None and quick.schema <= SCHEMA_VERSION:
+        return _Line((quick,), data if ended else data + b"\n", damaged=not ended)
     try:
-        value = json.loads(data if raw_samples else SAMPLES.sub(b'"samples":[]', data))
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return _recover(data, ended, where)
     record = _decode(Record, value, where)

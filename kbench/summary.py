@@ -41,6 +41,9 @@ class AgainstBaseline:
     geomean_correct: Estimate  # correct solutions only
     geomean_penalised: Estimate  # every attempt, failures at 1.0
     best_at_k: dict[str, Estimate]  # geometric mean of the expected best of k attempts, failures at 1.0
+    # Correct solutions only, each level's geometric mean weighing as many problems as the level has, solved or not: the
+    # "overall" of arXiv 2602.24286. `geomean_correct` pools the solved problems instead, and is higher where hard levels fail.
+    geomean_by_level: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +148,10 @@ def _rows(level: LevelSummary) -> Iterator[dict[str, object]]:
     for k, estimate in level.pass_at_k.items():
         yield _row("pass_at_k", estimate, parameter=k)
     for baseline, against in level.baselines.items():
-        for name in ("faster", "surely_faster", "geomean_correct", "geomean_penalised"):
-            yield _row(name, getattr(against, name), baseline)
+        for name in ("faster", "surely_faster", "geomean_correct", "geomean_penalised", "geomean_by_level"):
+            estimate = getattr(against, name)
+            if estimate is not None:
+                yield _row(name, estimate, baseline)
         for p, estimate in against.fast_p.items():
             yield _row("fast_p", estimate, baseline, p)
         for k, estimate in against.best_at_k.items():

@@ -1,36 +1,43 @@
-"""Re-derives what a run says from what it measured, and names every difference. Trusts nothing but the raw samples."""
+"""Re-derives what a run says from what it measured, and names every difference. Trusts nothing but the raw samples.
+
+A run that someone sends in is data of a stranger: nothing of it is executed here, but for `rejudge`, which judges its
+solutions as it would any candidate's, in the sandbox.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kbench import aggregate, registry
+from kbench.attempts import source_hash
 from kbench.codec import encode
 from kbench.errors import KBenchError
+from kbench.leaderboard import FULL_SANDBOX
 from kbench.referee import clock
-from kbench.referee.case import Calibration
-from kbench.run import source_hash
-from kbench.store import latest, load
+from kbench.referee.case import PROTOCOLS, Calibration
+from kbench.store import Run, latest, load
 from kbench.summary import read_summary
-from kbench.types import Record, Status
+from kbench.types import Record, RunInfo, Status, Timing, Verdict
 
 TOLERANCE = 1e-9
 
 
 def findings(folder: Path, suite: Path | None = None) -> list[str]:
-    """One line a difference; empty where the run holds."""
+    """One line a difference; empty where the run holds. ConfigError or SchemaError where it cannot be read at all."""
     run = load(folder)
-    records = latest(run.records)
-    found = [line for record in records for line in of_record(record, folder)]
-    found += of_problems(run.info.problems, suite)
     again = aggregate.summarise(run.records, list(run.info.problems), run.info.samples)
+    found = [
+        *(line for record in latest(run.records) for line in of_record(record, folder)),
+        *of_protocol(run),
+        *of_problems(run.info, suite),
+    ]
     try:
-        stored = encode(read_summary(folder))
+        found += differences("summary", encode(read_summary(folder)), encode(again))
     except KBenchError as error:
-        return [*found, str(error)]
-    found += list(differences("summary", stored, encode(again)))
+        found.append(str(error))
     if not again.complete:
         found.append(
             f"the run is not complete: {len(again.incomplete)} infrastructure errors, {len(again.missing)} missing"
@@ -44,25 +51,94 @@ def of_record(record: Record, folder: Path) -> Iterator[str]:
         return
     if record.status is Status.CORRECT and not all(gate.passed for gate in verdict.gates):
         yield f"{record.key}: correct although a gate gave no evidence"
-    path = folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
-    if path.is_file() and source_hash(path.read_bytes().decode("utf-8", "surrogateescape")) != record.solution_hash:
-        yield f"{record.key}: the stored solution is not the one that was judged"
-    if verdict.timing is None:
+    yield from of_solution(record, folder)
+    if verdict.timing is not None:
+        yield from (f"{record.key}: {line}" for line in of_timing(verdict.timing, verdict.device))
+
+
+def of_solution(record: Record, folder: Path) -> Iterator[str]:
+    if record.solution_hash is None:
         return
-    baselines = [speedup.baseline for speedup in verdict.timing.speedups]
-    again = clock.assess(verdict.timing.samples, baselines, Calibration(), interval=False, device=verdict.device)
-    for before, after in zip(verdict.timing.speedups, again.speedups, strict=True):
-        if not math.isclose(before.value, after.value, rel_tol=TOLERANCE):
-            yield f"{record.key}: {before.value:.6g}x {before.baseline} is stored, its samples give {after.value:.6g}x"
+    path = folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
+    if ".." in path.parts or not path.is_file():
+        yield f"{record.key}: the solution that was judged is not stored"
+    elif source_hash(path.read_bytes().decode("utf-8", "surrogateescape")) != record.solution_hash:
+        yield f"{record.key}: the stored solution is not the one that was judged"
 
 
-def of_problems(stored: dict[str, str], suite: Path | None) -> Iterator[str]:
-    """Problems whose text is no longer the one that was judged; only where the suite is at hand."""
+def of_timing(timing: Timing, device: str) -> Iterator[str]:
+    """Times and speed-ups against the raw blocks; an interval must lie round its speed-up."""
+    baselines = [speedup.baseline for speedup in timing.speedups]
+    if not timing.samples:
+        yield "its raw samples are missing"
+        return
+    again = clock.assess(timing.samples, baselines, Calibration(), interval=False, device=device)
+    for side, before in timing.latency_us.items():
+        after = again.latency_us.get(side)
+        if after is None or not math.isclose(before, after, rel_tol=TOLERANCE):
+            yield f"{before:.6g} us of {side} is stored, its samples give {after if after is None else f'{after:.6g}'}"
+    derived = {speedup.baseline: speedup.value for speedup in again.speedups}
+    for speedup in timing.speedups:
+        value = derived.get(speedup.baseline)
+        if value is None or not math.isclose(speedup.value, value, rel_tol=TOLERANCE):
+            said = "nothing" if value is None else f"{value:.6g}x"
+            yield f"{speedup.value:.6g}x {speedup.baseline} is stored, its samples give {said}"
+        bounds = speedup.interval
+        if bounds is not None and not math.isclose(math.sqrt(bounds.low * bounds.high), speedup.value, rel_tol=1e-6):
+            yield f"the interval {bounds.low:.6g}-{bounds.high:.6g} does not lie round {speedup.value:.6g}x {speedup.baseline}"
+
+
+def of_protocol(run: Run) -> Iterator[str]:
+    """The protocol that was recorded is the one of that name, every verdict was reached under it, in a full sandbox."""
+    name = str(run.info.protocol.get("name"))
+    known = PROTOCOLS.get(name)
+    if known is None:
+        yield f"protocol {name!r} is none of this kbench's: {', '.join(PROTOCOLS)}"
+    else:
+        yield from differences("protocol", run.info.protocol, encode(known))
+    verdicts = [(record.key, record.verdict) for record in latest(run.records) if record.verdict is not None]
+    yield from _each(
+        (key for key, verdict in verdicts if verdict.protocol and verdict.protocol != name), f"not judged under {name}"
+    )
+    weak = [
+        (key, verdict.sandbox) for key, verdict in verdicts if _ran(verdict) and verdict.sandbox not in FULL_SANDBOX
+    ]
+    for rung in dict.fromkeys(sandbox for _, sandbox in weak):
+        yield from _each(
+            (key for key, sandbox in weak if sandbox == rung),
+            f"judged in sandbox {rung or 'none'!s}, below the full one",
+        )
+    device = str(run.info.config.get("device", ""))
+    yield from _each(
+        (key for key, v in verdicts if v.device and device and v.device != device), f"not judged on {device}"
+    )
+    yield from _each(
+        (r.key for r in latest(run.records) if r.run_id != run.info.run_id), f"not of run {run.info.run_id}"
+    )
+
+
+def _ran(verdict: Verdict) -> bool:
+    return verdict.status is not Status.INFRA_ERROR and bool(verdict.gates)
+
+
+def _each(keys: Iterable[str], what: str) -> Iterator[str]:
+    """One line for all attempts of which the same is to be said."""
+    named = list(keys)
+    if named:
+        more = f" and {len(named) - 4} more" if len(named) > 4 else ""
+        yield f"{', '.join(named[:4])}{more}: {what}"
+
+
+def of_problems(info: RunInfo, suite: Path | None) -> Iterator[str]:
+    """The suite's hash against its problems', and, where the suite is at hand, those against the problems' text."""
+    lines = sorted(f"{problem} {content_hash}\n" for problem, content_hash in info.problems.items())
+    if hashlib.sha256("".join(lines).encode()).hexdigest() != info.suite_hash:
+        yield f"suite hash {info.suite_hash[:12]} is not that of the problems listed"
     try:
         there = {problem.id: problem.content_hash for problem in registry.discover(suite)}
     except KBenchError:
         return
-    for problem, content_hash in stored.items():
+    for problem, content_hash in info.problems.items():
         if problem in there and there[problem] != content_hash:
             yield f"{problem}: the problem has changed since"
 

@@ -290,3 +290,9 @@ def test_a_hundred_thousand_attempts_take_seconds() -> None:
     summary = summarise(records, problems, 400)
     assert time.process_time() - start < 20
     assert summary.overall.attempts == 100_000
+
+
+@pytest.mark.parametrize("problem", ["evil", "level/x", "levelx/y", "../level1/a", "level\u00b2/a"])
+def test_a_problem_of_no_level_is_refused(problem: str) -> None:
+    with pytest.raises(SchemaError, match="is of no level"):
+        summarise([], [problem], 1)

@@ -14,11 +14,15 @@ import kbench
 PACKAGE = Path(kbench.__file__).parent
 # From the bottom. A module may import from its own row and from rows above it in this list.
 LAYERS = [
-    {"__init__", "types", "errors", "stats", "candidate", "codec", "source"},
+    {"__init__", "types", "errors", "stats", "paired", "candidate", "codec", "source"},
     {"files", "scratch"},
     {
         "registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts", "budget",
+        "cell", "spending", "attestation", "reference_rows",
     },
+    {"changes", "leaderboard"},
+    {"comparison"},
+    {"gates"},
     {"devices", "environment", "oracle"},
     {"builder", "referee", "calibration"},
     {"evaluate", "repro"},
@@ -27,9 +31,9 @@ LAYERS = [
     {"asking"},
     {"attempts"},
     {"run"},
-    {"verify"},
+    {"verify", "rejudge"},
     {"cli"},
-    {"demo", "__main__"},
+    {"demo", "api", "__main__"},
 ]  # fmt: skip
 TORCH_MAY_BE_IN = {"referee", "candidate", "devices", "oracle", "environment"}
 SDKS = {"openai", "anthropic", "google"}
@@ -61,6 +65,8 @@ def row(name: str) -> int:
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_go_downward_only(path: Path) -> None:
+    if path == PACKAGE / "__init__.py":
+        return  # the front door names what lies above it, for type checkers, and loads it when asked: see the last test
     for imported in imports(path):
         if imported.startswith("kbench."):
             part = imported.split(".")[1]
@@ -81,7 +87,7 @@ def test_torch_and_sdks_are_imported_where_they_belong() -> None:
         assert not tops & SDKS or name_of(path) == "models", path
 
 
-@pytest.mark.parametrize("statement", ["import kbench", "from kbench.cli import main; main(['--help'])"])
+@pytest.mark.parametrize("statement", ["import kbench; dir(kbench)", "from kbench.cli import main; main(['--help'])"])
 def test_importing_kbench_and_asking_for_help_load_nothing_heavy(statement: str) -> None:
     heavy = ("torch", "pandas", "numpy", "openai", "anthropic", "google.genai", "pydantic")
     code = f"import sys, atexit; atexit.register(lambda: print('HEAVY', [m for m in {heavy} if m in sys.modules])); {statement}"

@@ -160,11 +160,14 @@ def test_bootstrap_gives_the_same_interval_again() -> None:
     assert stats.bootstrap_interval(values, seed=3) == stats.bootstrap_interval(values, seed=3)
 
 
-def test_bootstrap_agrees_with_scipy() -> None:
-    values = np.random.default_rng(1).beta(1, 2, 60)
+@pytest.mark.parametrize("n", [12, 60, 250])
+def test_bootstrap_agrees_with_scipys_at_the_level_that_the_expansion_asks_for(n: int) -> None:
+    values = np.random.default_rng(1).beta(1, 2, n)
+    tail = scipy.stats.norm.cdf(-math.sqrt(n / (n - 1)) * scipy.stats.t.ppf(0.975, n - 1))
     expected = scipy.stats.bootstrap(
-        (values,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(2)
-    ).confidence_interval
+        (values,), np.mean, n_resamples=20_000, method="percentile", confidence_level=1 - 2 * tail,
+        rng=np.random.default_rng(2),
+    ).confidence_interval  # fmt: skip
     got = stats.bootstrap_interval(list(values))
     assert got is not None
     width = expected.high - expected.low
@@ -181,28 +184,73 @@ def test_rate_interval_of_single_samples_is_wilsons() -> None:
 
 def test_rate_interval_of_few_problems_does_not_shrink_to_their_luck() -> None:
     # Three problems that all passed half of their samples: a bootstrap would say [0.5, 0.5].
-    interval = stats.rate_interval([0.5, 0.5, 0.5])
+    interval = stats.rate_interval([0.5, 0.5, 0.5], samples=2)
     assert interval is not None
     assert interval.high - interval.low > 0.5
 
 
-@pytest.mark.parametrize("values", [[0.4, 0.5, 0.6] * 6, [0.5] * 8 + [0.0] * 72, [0.5] * 8 + [1.0] * 72])
-def test_rate_interval_is_wilsons_where_a_bootstrap_would_undercover(values: list[float]) -> None:
-    assert stats.rate_interval(values) == stats.wilson_interval(math.fsum(values), len(values))
+@pytest.mark.parametrize("values", [[0.5] * 4 + [0.0] * 72, [0.5] * 4 + [1.0] * 72])
+def test_rate_interval_counts_problems_not_samples_where_few_events_say_how_they_spread(values: list[float]) -> None:
+    assert stats.rate_interval(values, samples=8) == stats.wilson_interval(math.fsum(values), len(values))
 
 
-def test_rate_interval_of_many_problems_draws_problems_not_samples() -> None:
-    values = [0.0, 0.25, 0.5, 0.75] * 20
-    assert stats.rate_interval(values) == stats.bootstrap_interval(values)
+def test_rate_interval_of_problems_that_are_all_right_or_all_wrong_is_about_wilsons_of_the_problems() -> None:
+    values = [1.0, 0.0] * 60
+    alone, clustered = stats.rate_interval(values, samples=1), stats.rate_interval(values, samples=8)
+    assert alone is not None
+    assert clustered is not None
+    assert (clustered.low, clustered.high) == pytest.approx((alone.low, alone.high), abs=0.005)
 
 
-def test_rate_interval_covers_with_several_samples_a_problem() -> None:
-    rng = np.random.default_rng(5)
-    trials, problems, samples = 300, 24, 4
-    rates = rng.beta(0.5, 0.5, (trials, problems))
-    intervals = [stats.rate_interval(list(rng.binomial(samples, row) / samples)) for row in rates]
-    covered = sum(i is not None and i.low <= 0.5 <= i.high for i in intervals)
-    assert stats.binomial_tail(trials - covered, trials, 0.05) > 0.001
+def test_rate_interval_of_independent_samples_is_about_wilsons_of_all_of_them() -> None:
+    values = list(np.random.default_rng(4).binomial(8, 0.5, 200) / 8)
+    wilson = stats.wilson_interval(math.fsum(values) * 8, 1600)
+    got = stats.rate_interval(values, samples=8)
+    assert wilson is not None
+    assert got is not None
+    assert got.high - got.low == pytest.approx(wilson.high - wilson.low, rel=0.15)
+
+
+@pytest.mark.parametrize("problems", [50, 100, 250])
+@pytest.mark.parametrize("samples", [2, 8])
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (3, 0.3), (2, 2)])
+def test_rate_interval_covers_with_several_samples_a_problem(problems: int, samples: int, a: float, b: float) -> None:
+    rng = np.random.default_rng(problems + samples)
+    trials = 800
+    shares = rng.binomial(samples, rng.beta(a, b, (trials, problems))) / samples
+    intervals = [stats.rate_interval(list(row), samples) for row in shares]
+    covered = sum(i is not None and i.low <= a / (a + b) <= i.high for i in intervals)
+    assert _consistent(covered, trials, 0.93, 0.975)
+
+
+@pytest.mark.parametrize("problems", [24, 50, 100, 250])
+def test_rate_interval_of_single_samples_covers_at_its_level_over_the_rates_that_occur(problems: int) -> None:
+    # Exactly, not by simulation: a rate of whole problems jumps, so its coverage at one true rate is not smooth.
+    rates = np.linspace(0.05, 0.95, 181)
+    intervals = [stats.rate_interval([1.0] * c + [0.0] * (problems - c)) for c in range(problems + 1)]
+    hit = np.array([[i is not None and i.low <= rate <= i.high for i in intervals] for rate in rates])
+    chance = scipy.stats.binom.pmf(np.arange(problems + 1), problems, rates[:, None])
+    coverage = (hit * chance).sum(axis=1)
+    assert 0.945 < coverage.mean() < 0.965
+    assert coverage.min() > 0.91
+
+
+@pytest.mark.parametrize(("n", "skewed"), [(8, False), (24, False), (50, False), (250, False), (50, True), (250, True)])
+def test_geometric_mean_interval_covers_at_its_level(n: int, skewed: bool) -> None:
+    # Of few skewed values a t interval covers less: 90 % at 8 problems, 93 % at 24.
+    rng = np.random.default_rng(n)
+    trials = 2000
+    logs = rng.exponential(0.3, (trials, n)) if skewed else rng.normal(0.3, 0.4, (trials, n))
+    intervals = [stats.geometric_mean_interval(list(np.exp(row))) for row in logs]
+    covered = sum(i is not None and i.low <= math.exp(0.3) <= i.high for i in intervals)
+    assert _consistent(covered, trials, 0.93, 0.97)
+
+
+def _consistent(covered: int, trials: int, low: float, high: float) -> bool:
+    """Whether a coverage between `low` and `high` could give this count, at 0.1 % either way (scipy's binomial)."""
+    return bool(
+        scipy.stats.binom.cdf(covered, trials, low) > 0.001 and scipy.stats.binom.sf(covered - 1, trials, high) > 0.001
+    )
 
 
 def test_rate_interval_of_no_problem_is_unknown() -> None:

@@ -18,6 +18,8 @@ COMMANDS = {
     "eval": "judge stored replies, or a kernel in hand: --solution FILE --problem ID",
     "show": "a run, or one attempt with the evidence of each gate",
     "verify": "does a run's summary follow from its raw samples?",
+    "leaderboard": "runs ranked per level; Markdown, CSV, JSON, a page",
+    "compare": "two runs of the same problems: what changed, and a CI gate on it",
     "export": "KernelBench's eval_results.json and baseline JSON, CSV",
     "problems": "the registry: list, show",
     "doctor": "device, toolchain, sandbox, keys; --calibrate for intervals",

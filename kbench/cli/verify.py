@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,17 +13,65 @@ import click
 @click.argument("run")
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="results", show_default=True)
 @click.option("--suite", type=click.Path(path_type=Path), help="check the problems' hashes against this suite")
+@click.option(
+    "--rejudge",
+    "count",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="judge N attempts, drawn at random, again on this machine",
+)
 @click.option("--json", "as_json", is_flag=True)
-def command(run: str, results: Path, suite: Path | None, as_json: bool) -> int:
-    """Derive every speed-up from the raw blocks again, and the summary from the records; exit 1 where they differ."""
+def command(run: str, results: Path, suite: Path | None, count: int, as_json: bool) -> int:  # fmt: skip
+    """Derive every time and speed-up from the raw blocks again, the summary from the records, and check hashes,
+    completeness, protocol and sandbox. Exit 1 where anything differs. What was found is kept in the run's
+    verification.json, where the leaderboard looks."""
+    from kbench import __version__, attestation
+    from kbench.attempts import timestamp
     from kbench.cli.show import run_folder
+    from kbench.errors import ConfigError
     from kbench.verify import findings
 
-    found = findings(run_folder(run, results), suite)
+    folder = run_folder(run, results)
+    content = attestation.content_hash(folder)
+    found = findings(folder, suite)
+    again = judge_again(folder, suite, count) if count else []
+    found += [f"{one.key}: judged again: {one.differs}" for one in again if one.differs is not None]
+    keys = tuple(one.key for one in again)
+    try:
+        attestation.write(folder, attestation.Attestation(__version__, timestamp(), content, tuple(found), keys))
+    except ConfigError as error:
+        click.echo(f"kbench: what was found is not kept: {error}", err=True)
     if as_json:
-        click.echo(json.dumps({"ok": not found, "findings": found}))
+        notes = {one.key: one.note for one in again}
+        click.echo(json.dumps({"ok": not found, "findings": found, "rejudged": notes}))
     else:
-        for line in found:
-            click.echo(f"differs: {line}")
-        click.echo("verified: the summary follows from the raw samples" if not found else f"{len(found)} findings")
+        show(found, again)
     return 1 if found else 0
+
+
+def show(found: list[str], again: list[Any]) -> None:
+    for one in again:
+        if one.differs is None:
+            click.echo(f"judged again: {one.key}: {one.note}")
+    for line in found:
+        click.echo(f"differs: {line}")
+    judged = f"; {len(again)} attempts judged again agree" if again else ""
+    click.echo(f"verified: the summary follows from the raw samples{judged}" if not found else f"{len(found)} findings")
+
+
+def judge_again(folder: Path, suite: Path | None, count: int) -> list[Any]:
+    import random
+
+    from kbench import rejudge
+    from kbench.cli.options import warn_of_sandbox
+    from kbench.evaluate import Session
+    from kbench.store import load
+
+    stored = load(folder, raw_samples=False)
+    named = stored.info.config.get("suite")
+    records = rejudge.choose(stored, count, random.SystemRandom())
+    with Session(rejudge.settings_of(stored.info.config)) as session:
+        warn_of_sandbox(session.rung)
+        where = suite or (Path(str(named)) if named and str(named) != "None" else None)
+        return rejudge.rejudge(stored, records, session, where, lambda text: click.echo(text, err=True))

@@ -1,0 +1,62 @@
+"""What `kbench verify` found, kept beside the run and bound to its attempts: a later change of them voids it.
+
+It is a note for whoever runs the leaderboard, not a signature: who can write the run folder can write this file too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbench.codec import decode
+from kbench.errors import SchemaError
+from kbench.files import json_text, write_atomic
+from kbench.store import ATTEMPTS, RUN
+from kbench.types import SCHEMA_VERSION
+
+FILE = "verification.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Attestation:
+    kbench_version: str
+    when: str
+    content: str  # content_hash of the run that was verified
+    findings: tuple[str, ...]
+    rejudged: tuple[str, ...] = ()  # attempts that were judged again
+    schema: int = SCHEMA_VERSION
+
+
+def content_hash(folder: Path) -> str:
+    """sha256 over run.json and attempts.jsonl."""
+    digest = hashlib.sha256()
+    for name in (RUN, ATTEMPTS):
+        path = folder / name
+        if path.exists():
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def write(folder: Path, attestation: Attestation) -> None:
+    write_atomic(folder / FILE, json_text(attestation, indent=1) + "\n")
+
+
+def read(folder: Path) -> Attestation | None:
+    """None where there is none that can be read."""
+    try:
+        return decode(Attestation, json.loads((folder / FILE).read_bytes()))
+    except (OSError, ValueError, SchemaError):
+        return None
+
+
+def doubt(folder: Path) -> str | None:
+    """Why the run does not count as verified, in two or three words; None where it does."""
+    found = read(folder)
+    if found is None:
+        return "unverified"
+    if found.findings:
+        return f"verify found {len(found.findings)} differences"
+    return None if found.content == content_hash(folder) else "changed since it was verified"

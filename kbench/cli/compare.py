@@ -1,0 +1,70 @@
+"""kbench compare: two runs of the same problems, and a gate on what changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+EXIT_GATE, EXIT_INCOMPLETE = 1, 3
+
+
+@click.command(name="compare")
+@click.argument("base")
+@click.argument("new")
+@click.option(
+    "--fail-on",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help="pass_rate:-2%, faster_compile:-5%, geomean_vs_compile:-3%, any-new-failure; repeatable; "
+    "fires where the drop reaches that size and its interval lies below zero, with :point on the size alone",
+)
+@click.option(
+    "--gate-confidence",
+    type=click.FloatRange(0.5, 0.9999),
+    default=0.99,
+    show_default=True,
+    help="level of the intervals that decide the gate",
+)
+@click.option("--allow-different-device", is_flag=True, help="compare across devices; the result says so")
+@click.option("--junit", "junit_file", type=click.Path(path_type=Path, dir_okay=False), help="write JUnit XML")
+@click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="results", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="everything as JSON on stdout")
+def command(base: str, new: str, rules: tuple[str, ...], gate_confidence: float, allow_different_device: bool,
+            junit_file: Path | None, results: Path, as_json: bool) -> int:  # fmt: skip
+    """Compare run NEW with run BASE, attempt by attempt. Exit 1 where a --fail-on rule fires, 3 where it cannot be
+    answered because NEW is not complete."""
+    from kbench import gates
+    from kbench.cli.show import run_folder
+    from kbench.codec import encode
+    from kbench.comparison import compare
+    from kbench.report import ci, comparison
+    from kbench.store import load
+
+    parsed = [gates.parse_rule(text) for text in rules]
+    runs = [load(run_folder(run, results), raw_samples=False) for run in (base, new)]
+    compared = compare(runs[0], runs[1], allow_different_device, gate_confidence)
+    rulings = [gates.judge(rule, compared) for rule in parsed]
+    if junit_file is not None:
+        ci.write_junit(junit_file, compared, rulings)
+    ci.append_step_summary(comparison.as_markdown(compared, rulings))
+    if ci.on_github():
+        for line in ci.workflow_commands(compared, rulings):
+            click.echo(line, err=as_json)
+    if as_json:
+        click.echo(json.dumps({"comparison": encode(compared), "rulings": [encode(ruling) for ruling in rulings]}))
+    else:
+        for line in comparison.as_text(compared, rulings):
+            click.echo(line)
+    return exit_code(compared, rulings)
+
+
+def exit_code(compared: Any, rulings: Any) -> int:
+    """1 where a rule fired; 3 where one cannot be answered, or attempts of NEW are missing that a rule would be about."""
+    if any(ruling.fired for ruling in rulings):
+        return EXIT_GATE
+    unanswered = any(ruling.fired is None for ruling in rulings)
+    return EXIT_INCOMPLETE if rulings and (unanswered or compared.unpaired) else 0

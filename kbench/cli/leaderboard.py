@@ -1,0 +1,91 @@
+"""kbench leaderboard: runs ranked per level within their cells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command(name="leaderboard")
+@click.argument("runs", nargs=-1)
+@click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="results", show_default=True)
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="write the page: a folder that opens from disk without a network",
+)
+@click.option("--md", "markdown", type=click.Path(path_type=Path, dir_okay=False), help="write Markdown")
+@click.option("--csv", "table", type=click.Path(path_type=Path, dir_okay=False), help="write CSV, one figure a row")
+@click.option("--json", "as_json", is_flag=True, help="everything as JSON on stdout")
+@click.option(
+    "--history",
+    metavar="GLOB",
+    help="runs by name, oldest first, as a series with intervals: the checkpoints of a model",
+)
+@click.option("--no-published", is_flag=True, help="without the published results")
+def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: Path | None, table: Path | None,
+            as_json: bool, history: str | None, no_published: bool) -> int:  # fmt: skip
+    """Rank RUNs (folders, or names under --results; all of them without a word) per level, each within its cell."""
+    from kbench import leaderboard, reference_rows
+    from kbench.files import write_atomic
+    from kbench.report import board, history_table
+
+    folders = run_folders(runs, results) if runs or not history else []
+    series = run_folders((), results, history) if history else []
+    everything = list(dict.fromkeys([*folders, *series]))
+    sources = () if no_published else reference_rows.sources()
+    if page is not None:
+        from kbench.report.page import write_page
+
+        rows = write_page(page, everything, sources, {str(folder) for folder in series})
+    else:
+        rows = leaderboard.read_rows(everything)
+    of_series = history_table.in_order([row for row in rows if row.folder in {str(f) for f in series}])
+    boards = leaderboard.boards(rows)
+    if markdown is not None:
+        write_atomic(markdown, board.as_markdown(boards, sources) + history_table.as_markdown(of_series))
+    if table is not None:
+        write_atomic(table, board.as_csv(boards, sources))
+    if as_json:
+        click.echo(json.dumps({**board.as_json(boards, sources), "history": history_table.as_json(of_series)}))
+    else:
+        show(boards, of_series)
+        for path in (page / "index.html" if page else None, markdown, table):
+            if path is not None:
+                click.echo(f"written: {path}")
+    return 0
+
+
+def run_folders(runs: tuple[str, ...], results: Path, pattern: str | None = None) -> list[Path]:
+    """The folders of the named runs, or of all runs (that match the pattern) under `results`. ConfigError for none."""
+    from kbench.cli.show import run_folder
+    from kbench.errors import ConfigError
+
+    if runs:
+        return list(dict.fromkeys(run_folder(run, results) for run in runs))
+    found = sorted(path.parent for path in results.glob(f"{pattern or '*'}/run.json"))
+    if not found and pattern and not Path(pattern).is_absolute():
+        found = sorted(path.parent for path in Path().glob(f"{pattern}/run.json"))
+    if not found:
+        what = f"matches {pattern!r}" if pattern else "is there"
+        raise ConfigError(f"no run {what} under {results}/; kbench run makes one, --results names another folder")
+    return found
+
+
+def show(boards: Any, series: Any) -> None:
+    """The boards as tables that fit a terminal."""
+    from rich.console import Console
+
+    from kbench.report import terminal_board
+
+    console = Console()
+    for board in boards:
+        for renderable in terminal_board.tables(board):
+            console.print(renderable, soft_wrap=False)
+    for renderable in terminal_board.history(series):
+        console.print(renderable)

@@ -1,0 +1,166 @@
+"""Two runs of the same problems, attempt by attempt: what changed, by how much, and how sure that is.
+
+A pair is an attempt (problem and sample) that both runs scored. Whatever has no partner is listed, never guessed. The
+problem is the unit of every test and interval. Not covered: whether a change is one too many (gates).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kbench.aggregate import BASELINES
+from kbench.cell import Cell, cell_of, differing
+from kbench.changes import GATE_LEVEL, Change, Pair, by_problem, changes, mean, passed, samples_of, speedup
+from kbench.errors import ConfigError
+from kbench.store import Run, latest
+from kbench.types import Record, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A pair whose answer changed: what each side's verdict says, in one line each."""
+
+    kind: str  # "newly failing", "newly passing", "no longer faster than compile", "now faster than compile"
+    problem: str
+    sample: int
+    base: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """How much faster a problem's solutions became, new over base, where both runs solved it."""
+
+    problem: str
+    baseline: str
+    base: float
+    new: float
+
+    @property
+    def ratio(self) -> float:
+        return self.new / self.base
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    base: str
+    new: str
+    base_model: str
+    new_model: str
+    cell: Cell
+    cells_differ: tuple[str, ...]  # empty unless that was allowed
+    paired_problems: tuple[str, ...]
+    pairs: int
+    samples: int
+    gate_level: float
+    unpaired: tuple[str, ...]  # attempts asked for in both and not scored in one of them
+    changes: tuple[Change, ...]
+    flips: tuple[Flip, ...]
+    lost_problems: tuple[str, ...]  # solved at least once by base and never by new
+    movements: tuple[Movement, ...]
+
+    @property
+    def problems(self) -> int:
+        return len(self.paired_problems)
+
+    def change(self, metric: str, scope: str = "overall") -> Change | None:
+        return next((c for c in self.changes if (c.metric, c.scope) == (metric, scope)), None)
+
+
+def compare(base: Run, new: Run, allow_different_device: bool = False, gate_level: float = GATE_LEVEL) -> Comparison:
+    """The comparison of two runs of one cell. ConfigError where their cells differ, but for an allowed other device."""
+    differences = differing(cell_of(base.info), cell_of(new.info))
+    refused = [d for d in differences if not (allow_different_device and d.startswith("device "))]
+    if refused:
+        hint = "" if allow_different_device or len(refused) < len(differences) else _hint(refused)
+        raise ConfigError(f"{base.info.run_id} and {new.info.run_id} cannot be compared: {'; '.join(refused)}{hint}")
+    pairs, unpaired = paired(base, new)
+    scopes = ["overall", *sorted({f"level{pair.base.level}" for pair in pairs})]
+    return Comparison(
+        base=base.info.run_id,
+        new=new.info.run_id,
+        base_model=str(base.info.config.get("model", "?")),
+        new_model=str(new.info.config.get("model", "?")),
+        cell=cell_of(new.info),
+        cells_differ=tuple(differences),
+        paired_problems=tuple(by_problem(pairs)),
+        pairs=len(pairs),
+        samples=samples_of(by_problem(pairs)),
+        gate_level=gate_level,
+        unpaired=tuple(unpaired),
+        changes=tuple(change for scope in scopes for change in changes(scope, pairs, gate_level)),
+        flips=tuple(flips(pairs)),
+        lost_problems=tuple(lost(pairs)),
+        movements=tuple(m for baseline in BASELINES for m in movements(pairs, baseline)),
+    )
+
+
+def _hint(refused: Sequence[str]) -> str:
+    return "; give --allow-different-device" if all(d.startswith("device ") for d in refused) else ""
+
+
+def paired(base: Run, new: Run) -> tuple[list[Pair], list[str]]:
+    """The attempts that both runs scored, in base's order of problems, and the keys of the others."""
+    sides = [{record.key: record for record in latest(run.records)} for run in (base, new)]
+    scored = [{key: r for key, r in side.items() if r.status not in (None, Status.INFRA_ERROR)} for side in sides]
+    asked = [
+        f"{problem}#{sample}"
+        for problem in base.info.problems
+        for sample in range(max(base.info.samples, new.info.samples))
+    ]
+    keys = [key for key in asked if key in scored[0] and key in scored[1]]
+    skipped = {key for side in sides for key, record in side.items() if record.not_run is not None}
+    return [Pair(scored[0][key], scored[1][key]) for key in keys], [k for k in asked if k not in {*keys, *skipped}]
+
+
+def flips(pairs: Sequence[Pair]) -> Iterator[Flip]:
+    """Pairs that pass in one run only, the failing first; then those that are faster than a baseline in one run only."""
+    turned = [(pair, passed(pair.new) - passed(pair.base)) for pair in pairs]
+    for wanted, kind in ((-1, "newly failing"), (1, "newly passing")):
+        yield from (_flip(kind, pair) for pair, change in turned if change == wanted)
+    both = [pair for pair, change in turned if change == 0 and passed(pair.base)]
+    for baseline in reversed(BASELINES):
+        for pair in both:
+            before, after = speedup(pair.base, baseline), speedup(pair.new, baseline)
+            if before is not None and after is not None and (before > 1) != (after > 1):
+                yield _flip(f"{'no longer' if before > 1 else 'now'} faster than {baseline}", pair)
+
+
+def _flip(kind: str, pair: Pair) -> Flip:
+    return Flip(kind, pair.problem, pair.base.sample, said(pair.base), said(pair.new))
+
+
+def said(record: Record) -> str:
+    """A record's verdict in one printable line: "correct, 1.42x eager, 1.10x compile", "incorrect: ..."."""
+    verdict = record.verdict
+    if record.status is Status.CORRECT:
+        timing = verdict.timing if verdict is not None else None
+        return "correct" + "".join(f", {s.value:.3g}x {s.baseline}" for s in (timing.speedups if timing else ()))
+    message = verdict.message if verdict is not None else ""
+    return one_line(f"{record.status}: {message}" if message else str(record.status))
+
+
+def one_line(text: str, width: int = 160) -> str:
+    """What a candidate wrote, fit for a terminal or a log: no control characters, no line breaks, capped."""
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return plain if len(plain) <= width else plain[: width - 1] + "\u2026"
+
+
+def lost(pairs: Sequence[Pair]) -> Iterator[str]:
+    for problem, group in by_problem(pairs).items():
+        if any(passed(pair.base) for pair in group) and not any(passed(pair.new) for pair in group):
+            yield problem
+
+
+def movements(pairs: Sequence[Pair], baseline: str) -> list[Movement]:
+    """Of the problems that both runs solved in the same attempts; the largest loss first."""
+    found = []
+    for problem, group in by_problem(pairs).items():
+        values = [(speedup(pair.base, baseline), speedup(pair.new, baseline)) for pair in group]
+        logs = [(math.log(b), math.log(n)) for b, n in values if b is not None and n is not None]
+        if logs:
+            base, new = mean([b for b, _ in logs]), mean([n for _, n in logs])
+            found.append(Movement(problem, baseline, math.exp(base), math.exp(new)))
+    return sorted(found, key=lambda movement: movement.ratio)

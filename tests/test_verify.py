@@ -1,0 +1,221 @@
+"""What verify must find: each kind of tampering with a stored run, and none where nothing was touched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbench import attestation, rejudge
+from kbench.aggregate import summarise
+from kbench.attempts import source_hash
+from kbench.cli import main
+from kbench.codec import encode
+from kbench.errors import ConfigError
+from kbench.evaluate import Settings
+from kbench.files import json_text, write_atomic
+from kbench.referee.case import QUICK, Calibration
+from kbench.referee.clock import assess
+from kbench.registry import discover
+from kbench.store import load, to_line
+from kbench.summary import write_summary
+from kbench.types import BlockSample, Interval, Precision, Problem, Record, Solution, Speedup, Status, Verdict
+from kbench.verify import findings
+
+from .making import info, record, verdict
+
+SOURCE = "class ModelNew: ...\n"
+CONFIG: dict[str, object] = {
+    "model": "replay/x", "samples": 1, "suite": None, "device": "cpu", "shapes": "small", "precision": "fp32", "protocol": "quick",
+    "policy": "custom", "baselines": "('eager', 'compile')", "timeout_s": "60.0", "require_sandbox": "False", "fresh_references": "False",
+}  # fmt: skip
+
+
+def blocks() -> list[BlockSample]:
+    times = {"candidate": 10.0, "eager": 18.0, "compile": 12.0}
+    return [BlockSample(side, 0, k, k * t) for side, t in times.items() for k in (4, 8, 12, 16)]
+
+
+def attempt(problem: str, status: Status = Status.CORRECT) -> Record:
+    timing = assess(blocks(), ["eager", "compile"], Calibration(), interval=False) if status is Status.CORRECT else None
+    more = {"sandbox": "namespaces", "protocol": "quick"}
+    return record(problem, status, verdict=verdict(status, timing, **more), solution_hash=source_hash(SOURCE))
+
+
+def stored(folder: Path, change: Any = lambda record: record, **more: Any) -> Path:
+    """A run of two kbench problems, its summary that of the records before `change` touched each of them."""
+    problems = {p.id: p.content_hash for p in discover() if p.id in ("level1/019_relu", "level2/001_conv_relu_bias")}
+    lines = sorted(f"{p} {h}\n" for p, h in problems.items())
+    suite = hashlib.sha256("".join(lines).encode()).hexdigest()
+    fields: dict[str, Any] = {"config": CONFIG, "protocol": encode(QUICK), "suite_hash": suite, "problems": problems}
+    records = [attempt("level1/019_relu"), attempt("level2/001_conv_relu_bias", Status.INCORRECT)]
+    write_atomic(folder / "run.json", json_text(info(**(fields | more))))
+    write_atomic(folder / "attempts.jsonl", b"".join(to_line(change(r)) for r in records))
+    for r in records:
+        write_atomic(folder / "artifacts" / r.problem_id / "0" / "solution.py", SOURCE)
+    write_summary(folder, summarise(records, list(problems), 1))
+    return folder
+
+
+def test_an_untouched_run_has_no_findings(tmp_path: Path) -> None:
+    assert findings(stored(tmp_path)) == []
+
+
+def faster(record: Record) -> Record:
+    if record.verdict is None or record.verdict.timing is None:
+        return record
+    timing = record.verdict.timing
+    speedups = tuple(replace(s, value=s.value * 2) for s in timing.speedups)
+    return replace(record, verdict=replace(record.verdict, timing=replace(timing, speedups=speedups)))
+
+
+def shorter(record: Record) -> Record:
+    if record.verdict is None or record.verdict.timing is None:
+        return record
+    timing = record.verdict.timing
+    return replace(
+        record,
+        verdict=replace(record.verdict, timing=replace(timing, latency_us=timing.latency_us | {"candidate": 1.0})),
+    )
+
+
+def surer(record: Record) -> Record:
+    if record.verdict is None or record.verdict.timing is None:
+        return record
+    timing = record.verdict.timing
+    speedups = tuple(Speedup(s.baseline, s.value, Interval(s.value, s.value * 1.5), s.pairs) for s in timing.speedups)
+    return replace(record, verdict=replace(record.verdict, timing=replace(timing, speedups=speedups)))
+
+
+def unsampled(record: Record) -> Record:
+    if record.verdict is None or record.verdict.timing is None:
+        return record
+    return replace(record, verdict=replace(record.verdict, timing=replace(record.verdict.timing, samples=())))
+
+
+def passed(record: Record) -> Record:
+    return attempt(record.problem_id)
+
+
+def weak(record: Record) -> Record:
+    assert record.verdict is not None
+    return replace(record, verdict=replace(record.verdict, sandbox="rlimits"))
+
+
+def elsewhere(record: Record) -> Record:
+    assert record.verdict is not None
+    return replace(record, verdict=replace(record.verdict, protocol="strict"))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (faster, "3.6x eager is stored, its samples give 1.8x"),
+        (shorter, "1 us of candidate is stored, its samples give 10"),
+        (surer, "does not lie round"),
+        (unsampled, "raw samples are missing"),
+        (passed, "summary.overall.pass_rate.value: 0.5 is stored, the records give 1.0"),
+        (weak, "level1/019_relu#0, level2/001_conv_relu_bias#0: judged in sandbox rlimits, below the full one"),
+        (elsewhere, "not judged under quick"),
+        (lambda r: replace(r, solution_hash="0" * 64), "the stored solution is not the one that was judged"),
+        (lambda r: replace(r, run_id="other"), "not of run run"),
+    ],
+)
+def test_a_changed_record_is_found(tmp_path: Path, change: Any, says: str) -> None:
+    assert any(says in line for line in findings(stored(tmp_path, change))), findings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"protocol": encode(QUICK) | {"oracle_s": 0.0}}, "protocol.oracle_s: 0.0 is stored"),
+        ({"protocol": {"name": "lenient"}}, "protocol 'lenient' is none of this kbench's"),
+        ({"suite_hash": "0" * 64}, "suite hash 000000000000 is not that of the problems listed"),
+        ({"samples": 2}, "the run is not complete: 0 infrastructure errors, 2 missing"),
+    ],
+)
+def test_a_changed_run_file_is_found(tmp_path: Path, more: dict[str, Any], says: str) -> None:
+    assert any(says in line for line in findings(stored(tmp_path, **more))), findings(tmp_path)
+
+
+def test_a_problem_that_has_changed_since_is_found(tmp_path: Path) -> None:
+    problems = {"level1/019_relu": "0" * 64, "level2/001_conv_relu_bias": "0" * 64}
+    assert any(
+        "019_relu: the problem has changed since" in line for line in findings(stored(tmp_path, problems=problems))
+    )
+
+
+def test_a_solution_that_is_gone_is_found(tmp_path: Path) -> None:
+    folder = stored(tmp_path)
+    (folder / "artifacts" / "level1/019_relu" / "0" / "solution.py").unlink()
+    assert findings(folder) == ["level1/019_relu#0: the solution that was judged is not stored"]
+
+
+def test_verify_keeps_what_it_found_beside_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for change, code in ((lambda r: r, 0), (faster, 1)):
+        folder = stored(tmp_path / str(code), change)
+        with pytest.raises(SystemExit) as ended:
+            main(["verify", str(folder), "--json"])
+        assert ended.value.code == code
+        value = json.loads(capsys.readouterr().out)
+        kept = attestation.read(folder)
+        assert kept is not None
+        assert list(kept.findings) == value["findings"]
+        assert (attestation.doubt(folder) is None) == (code == 0)
+
+
+# ---- judging again -----------------------------------------------------------------------------------------------------
+
+
+class Stub:
+    def __init__(self, status: Status, ratio: float = 1.8) -> None:
+        self.status, self.ratio = status, ratio
+        self.asked: list[tuple[str, str]] = []
+
+    def judge(self, problem: Problem, solution: Solution) -> Verdict:
+        self.asked.append((problem.id, solution.source))
+        return verdict(self.status)
+
+
+def again(folder: Path, status: Status) -> list[rejudge.Again]:
+    run = load(folder)
+    chosen = rejudge.choose(run, 1, random.Random(1))
+    return rejudge.rejudge(run, chosen, Stub(status), None, lambda text: None)
+
+
+def test_an_attempt_that_is_judged_otherwise_is_a_finding(tmp_path: Path) -> None:
+    run = load(stored(tmp_path))
+    stub = Stub(Status.CORRECT)
+    found = rejudge.rejudge(run, rejudge.choose(run, 9, random.Random(1)), stub, None, lambda text: None)
+    assert [(one.key, one.differs) for one in found] == [
+        ("level1/019_relu#0", None),
+        ("level2/001_conv_relu_bias#0", "was incorrect, is correct: it was correct"),
+    ]
+    assert stub.asked[0] == ("level1/019_relu", SOURCE)
+
+
+def test_a_solution_that_was_exchanged_is_not_judged(tmp_path: Path) -> None:
+    folder = stored(tmp_path)
+    for path in folder.rglob("solution.py"):
+        path.write_text("import os\n")
+    [one] = again(folder, Status.CORRECT)
+    assert one.differs == "the stored solution is not the one that was judged"
+
+
+def test_settings_come_back_from_what_a_run_stores() -> None:
+    settings = Settings("cpu", "small", Precision.BF16, "strict", "any", ("eager",), 12.5, True)
+    stored_config = {name: str(getattr(settings, name)) for name in Settings.__slots__}
+    assert rejudge.settings_of(stored_config) == settings
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("baselines", "__import__('os')"), ("timeout_s", "soon"), ("precision", "fp1")]
+)
+def test_a_configuration_that_kbench_never_wrote_is_refused(name: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=name):
+        rejudge.settings_of({name: text})
