@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kbench import calibration, environment, sandbox
+from kbench import calibration, environment, sandbox, scratch
 from kbench.builder import SOLUTION_FILE, Builder, BuildOrder
 from kbench.errors import ConfigError, ProblemError
 from kbench.extract import detect_language
@@ -41,8 +39,7 @@ class Session:
         self.cache = environment.cache_folder()
         self.rung = sandbox.choose(settings.require_sandbox)
         self.calibration = calibration.load(self.cache, environment.device_key(settings.device))
-        self.scratch = Path(tempfile.mkdtemp(prefix="kbench-"))
-        self.scratch.chmod(0o755)
+        self.scratch = scratch.make()
         self.referee = LaneReferee(self.rung, self.cache)
         self.builder = Builder(self.rung, self.cache, self.scratch)
         self.surveys: dict[str, Survey] = {}
@@ -103,7 +100,7 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.referee.end()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        scratch.remove(self.scratch)
 
 
 def problem_case(problem: Problem, settings: Settings) -> ProblemCase:

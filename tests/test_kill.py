@@ -151,5 +151,6 @@ def test_a_killed_run_is_completed_by_the_same_command_with_the_same_verdicts(tm
         assert bench.finish(run_id) == 0
         assert bench.statuses(run_id) == wanted
         assert list((bench.results / run_id).rglob("*.tmp")) == []
+    assert list(bench.temporary.iterdir()) == []
     assert list((tmp_path / "cache" / "builds").glob("kbench-*")) == []
     assert groups_of(bench.pids) == []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import traceback
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -12,6 +13,10 @@ from kbench.candidate import protocol
 from kbench.candidate.worker import flatten
 from kbench.oracle import draws
 from kbench.oracle.program import load_problem, spec_of, tree_of
+
+SIZING_LIMIT_S = (
+    20.0  # a long LSTM takes minutes on the meta device, step by step; its size is then unknown, and it is judged
+)
 
 
 def survey(request: dict[str, Any]) -> dict[str, Any]:
@@ -30,6 +35,8 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def sizes(module: Any, request: dict[str, Any], init: list[Any], dtype: torch.dtype) -> dict[str, int] | None:
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.setitimer(signal.ITIMER_REAL, SIZING_LIMIT_S)
     try:
         with torch.device("meta"), torch.no_grad():
             arguments = draws.cast(module.get_inputs(**request["shape"]), dtype)
@@ -38,12 +45,18 @@ def sizes(module: Any, request: dict[str, Any], init: list[Any], dtype: torch.dt
     except Exception:
         traceback.print_exc()
         return None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     held = [*model.parameters(), *model.buffers()]
     return {
         "inputs": size_bytes(draws.leaves_of(list(arguments))),
         "outputs": size_bytes([leaf for leaf in outputs if isinstance(leaf, torch.Tensor)]),
         "weights": size_bytes(held),
     }
+
+
+def _too_long(_signal: int, _frame: object) -> NoReturn:
+    raise TimeoutError("sizing it up takes too long")
 
 
 def size_bytes(tensors: list[torch.Tensor]) -> int:

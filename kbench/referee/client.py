@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kbench import errors, sandbox
+from kbench import errors, sandbox, scratch
 from kbench.candidate import protocol
 from kbench.codec import decode, encode
 from kbench.referee.case import Case, ProblemCase
@@ -38,8 +36,7 @@ class LaneReferee:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        self.scratch = Path(tempfile.mkdtemp(prefix="kbench-lane-"))
-        self.scratch.chmod(0o755)
+        self.scratch = scratch.make("lane")
         self.channel, theirs = socket.socketpair()
         arguments = [str(theirs.fileno()), self.rung, str(self.cache), str(self.scratch)]
         self.process = subprocess.Popen(
@@ -101,7 +98,7 @@ class LaneReferee:
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        scratch.remove(self.scratch)
         self.process = None
         return code
 
