@@ -37,6 +37,24 @@ def test_fixed_overhead_is_no_part_of_the_time_of_a_call() -> None:
     assert speedup(samples).value == pytest.approx(1.5)
 
 
+def test_empty_blocks_of_a_disturbed_machine_make_no_call_as_short_as_one_likes() -> None:
+    # A loaded machine's empty blocks took longer than a fast candidate's own: what was left of its time was nothing.
+    fast = [BlockSample("candidate", 0, k, 3_000.0) for k in CALLS]
+    eager = [BlockSample("eager", 0, k, 3_000.0 + 3_000.0 * k) for k in CALLS]
+    empty = [BlockSample("eager", 0, 0, elapsed) for elapsed in (3_700.0, 4_200.0, 5_000.0)]
+    timing = clock.assess([*fast, *eager, *empty], ["eager"], Calibration(), interval=False, device="cpu")
+    assert "noisy" in timing.flags
+    assert timing.latency_us["candidate"] >= 0.5 * 3_000.0 / 20
+    told = timing.speedup("eager")
+    assert told is not None
+    assert told.value < 45  # 3690 once
+
+
+def test_one_slow_empty_block_moves_nothing() -> None:
+    samples = blocks("candidate", 0, 2000.0) + blocks("eager", 0, 3000.0) + [BlockSample("eager", 0, 0, 90_000.0)]
+    assert speedup(samples).value == pytest.approx(1.5)
+
+
 def test_sleeping_in_small_blocks_buys_nothing() -> None:
     # Every call takes 3 ms as eager's does; sleep of 3 ms for each call that is missing to 20 flattens the slope to zero.
     sleep = {k: (20 - k) * 3000.0 for k in CALLS}
@@ -119,6 +137,10 @@ def test_where_four_calls_do_not_fit_into_memory_fewer_are_taken() -> None:
 
 def test_a_call_below_ten_microseconds_is_marked_latency_bound() -> None:
     timing = clock.assess(
-        blocks("candidate", 0, 5.0) + blocks("eager", 0, 9.0), ["eager"], Calibration(), interval=True, device="cpu"
+        blocks("candidate", 0, 5.0, 20.0) + blocks("eager", 0, 9.0, 20.0),
+        ["eager"],
+        Calibration(),
+        interval=True,
+        device="cpu",
     )
     assert "latency_bound" in timing.flags

@@ -24,6 +24,10 @@ from kbench.types import BlockSample, Speedup, Timing
 Figures = np.ndarray[Any, np.dtype[np.float64]]
 SHRINKS = 1.5  # a call that takes so much longer in small blocks than in large ones, in every pair
 FAST_SHARE = 0.1  # of a CPU's blocks; the median of a GPU's
+MOST_OVERHEAD = (
+    0.5  # of a block; more is a disturbed machine's, and would make what is left of a call as small as one likes
+)
+OVERHEAD_SHARE = 0.2  # of the longest block; where it is more the timing is marked
 MIN_CALLS, MAX_CALLS = 4, 512
 LATENCY_BOUND_US = 10.0
 NOISY_SPREAD = 0.25  # between pairs, as a ratio; above it, and above 4 pooled sd, the timing is marked
@@ -59,7 +63,7 @@ def fit_side(samples: Sequence[BlockSample], overhead_us: float, fast_share: flo
     """Time of a call of one side in one pair: the `fast_share` quantile over its blocks, weighted by K."""
     calls = np.array([s.k for s in samples], dtype=float)
     elapsed = np.array([s.elapsed_us for s in samples])
-    each = np.maximum(elapsed - overhead_us, 0.01 * elapsed) / calls
+    each = np.maximum(elapsed - overhead_us, (1 - MOST_OVERHEAD) * elapsed) / calls
     distinct = np.unique(calls)
     small, large = np.isin(calls, distinct[:2]), np.isin(calls, distinct[-2:])
     single = float((elapsed / calls)[calls == distinct[0]].min())
@@ -73,10 +77,10 @@ def weighted_quantile(values: Figures, weights: Figures, share: float) -> float:
     return float(values[order][np.searchsorted(cumulative, share * cumulative[-1])])
 
 
-def overhead(samples: Sequence[BlockSample]) -> float:
-    """Median of the empty blocks, in microseconds; 0 where there are none."""
+def overhead(samples: Sequence[BlockSample], fast_share: float) -> float:
+    """The same quantile of the empty blocks as of the others, in microseconds; 0 where there are none."""
     empty = [s.elapsed_us for s in samples if s.k == 0]
-    return float(np.median(empty)) if empty else 0.0
+    return float(np.quantile(empty, fast_share, method="lower")) if empty else 0.0
 
 
 def assess(
@@ -86,7 +90,8 @@ def assess(
     """Timing from raw blocks: per pair a time for each side, per baseline the geometric mean of the pairs' ratios."""
     pairs = sorted({s.pair for s in samples})
     sides = ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
-    fits = fit_all(samples, sides, FAST_SHARE if device == "cpu" else 0.5)
+    fast_share = FAST_SHARE if device == "cpu" else 0.5
+    fits = fit_all(samples, sides, fast_share)
     latency = {side: float(np.median([fits[side, p].latency_us for p in pairs])) for side in sides}
     flags = ["latency_bound"] if latency["candidate"] < LATENCY_BOUND_US else []
     speedups = []
@@ -96,13 +101,16 @@ def assess(
         speedups.append(_speedup(baseline, ratios, spread if interval else None))
         if _noisy(ratios, spread):
             flags.append("noisy")
+    spent = overhead(samples, fast_share)
+    if any(spent > OVERHEAD_SHARE * max(s.elapsed_us for s in samples if s.side == side) for side in sides):
+        flags.append("noisy")
     if not interval:
         flags.append("quick")
     elif any(speedup.interval is None for speedup in speedups):
         flags.append("uncalibrated")
     return Timing(
         latency, {side: min(fits[side, p].single_call_us for p in pairs) for side in sides}, tuple(speedups),
-        tuple(samples), overhead(samples), tuple(dict.fromkeys(flags)),
+        tuple(samples), spent, tuple(dict.fromkeys(flags)),
     )  # fmt: skip
 
 
@@ -110,7 +118,7 @@ def fit_all(samples: Sequence[BlockSample], sides: Sequence[str], fast_share: fl
     fits = {}
     for pair in sorted({s.pair for s in samples}):
         own = [s for s in samples if s.pair == pair]
-        spent = overhead(own)
+        spent = overhead(own, fast_share)
         for side in sides:
             fits[side, pair] = fit_side([s for s in own if s.side == side and s.k], spent, fast_share)
     return fits

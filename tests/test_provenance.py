@@ -1,0 +1,46 @@
+"""Who did the work, from times by operator: what counts as own work, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from kbench.referee.provenance import Shares, policy_gate, shares_of
+
+EAGER = {"call": 20.0, "aten::convolution": 900.0, "aten::relu": 60.0, "aten::add": 40.0, "aten::empty": 5.0}
+
+
+def gate(policy: str, candidate: dict[str, float], eager: dict[str, float] | None = None) -> bool | None:
+    reference = shares_of(eager if eager is not None else EAGER)
+    return policy_gate(policy, shares_of(candidate), reference).passed
+
+
+def test_what_allocates_or_describes_is_no_library_compute() -> None:
+    assert shares_of({"call": 7.0, "aten::empty": 90.0, "aten::view": 3.0}) == Shares(7.0, False, {})
+
+
+def test_a_copy_of_the_reference_is_no_own_work() -> None:
+    assert gate("custom", EAGER | {"call": 26.0}) is False
+    assert gate("any", EAGER) is True
+
+
+def test_the_same_operators_under_another_name_are_no_own_work() -> None:
+    renamed = {"call": 21.0, "aten::convolution": 900.0, "aten::clamp_min": 60.0, "aten::add": 40.0}
+    assert gate("custom", renamed) is False
+
+
+def test_a_fused_tail_behind_a_library_product_is_own_work() -> None:
+    assert gate("custom", {"call": 20.0 + 30.0, "aten::convolution": 900.0}) is True
+    assert gate("pure", {"call": 20.0 + 30.0, "aten::convolution": 900.0}) is False
+
+
+def test_leaving_operators_out_is_not_enough() -> None:
+    assert gate("custom", {"call": 22.0, "aten::convolution": 900.0}) is False
+
+
+@pytest.mark.parametrize("mark", ["CompiledFxGraph abc", "Torch-Compiled Region: 0/0"])
+def test_what_torch_compile_made_is_not_the_candidates(mark: str) -> None:
+    assert gate("custom", {"call": 500.0, mark: 1.0}) is False
+
+
+def test_own_code_that_does_everything_is_pure() -> None:
+    assert gate("pure", {"call": 400.0, "aten::empty": 5.0}) is True
