@@ -159,10 +159,7 @@ class Attempts:
         sizes = self.session.survey([problem_case(problem, self.settings)])[0].sizes
         if sizes is None:
             return None
-        sides = len(self.settings.baselines) + 1
-        call = sizes["inputs"] + sizes["outputs"]
-        # Staging and each side hold MIN_SLOTS calls; the oracle answers in fp64 with eager's answer beside it.
-        needed = call * MIN_SLOTS * (sides + 1) + sizes["weights"] * (2 * sides + 4) + 6 * call
+        needed = needed_bytes(sizes, len(self.settings.baselines) + 1, self.settings.device)
         if needed <= self.session.available_bytes() * RESERVE_SHARE:
             return None
         return f"needs {needed / 1e9:.1f} GB"
@@ -259,6 +256,18 @@ class Attempts:
             self.store.write_artifact(candidate.key, "detail.log", record.verdict.detail)
         self.store.append(record)
         self.report(candidate.key, record)
+
+
+def needed_bytes(sizes: dict[str, int], sides: int, device: str) -> int:
+    """Least memory that judging takes, from the bytes of one call's inputs and outputs and of the weights."""
+    inputs, outputs = sizes["inputs"], sizes["outputs"]
+    weights = sizes["weights"] * (2 * sides + 4)
+    if (
+        device == "cpu"
+    ):  # staging and each side hold MIN_SLOTS calls; the oracle answers in fp64 with eager's answer beside it
+        return (inputs + outputs) * (MIN_SLOTS * (sides + 1) + 6) + weights
+    # One call a block: three slots of staging and of the region, fp64 inputs and answers, an output of every side.
+    return inputs * (2 * 3 + 2) + outputs * (sides + 3 + 2) + weights
 
 
 def _turns_told(record: Record) -> int:
