@@ -117,7 +117,12 @@ def ask_and_judge(plan: Plan, store: RunStore, attempts: Attempts, report: Repor
     with Ledger(store.folder) as ledger:
         budget, asker = open_asker(plan, store, ledger, report)
         if todo and isinstance(plan.model, Remote) and not plan.model.found:
-            asker.ask(todo[0])  # its reply is kept; a mistake of ours shows before anything else is started
+            # Its reply is kept, and found below; a mistake of ours shows before anything else is started.
+            first = asker.ask(todo[0])
+            if first is not None and first.reply is None:
+                for _ in attempts.take([first]):
+                    raise AssertionError("a failed request has no next turn")
+                todo = todo[1:]
         todo = [r for r in todo if not attempts.settle_too_large(r)]
         report(f"{len(todo)} attempts to make, {plan.connections} requests at a time", None)
         with Generation(asker, plan.connections) as generation:
