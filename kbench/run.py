@@ -124,11 +124,16 @@ def ask_and_judge(
     """Asks and judges side by side. Why it stopped early, if it did: a budget, or a provider that is down."""
     done = store.done_keys()
     todo = [r for r in plan.requests() if attempt_key(r.problem.id, r.sample) not in done]
+    expect(len(todo))
     with Ledger(store.folder) as ledger:
         budget, asker = open_asker(plan, store, ledger, report)
         if todo and isinstance(plan.model, Remote) and not plan.model.found:
-            asker.ask(todo[0])  # its reply is kept; a mistake of ours shows before anything else is started
-        expect(len(todo))
+            # Its reply is kept, and found below; a mistake of ours shows before anything else is started.
+            first = asker.ask(todo[0])
+            if first is not None and first.reply is None:
+                for _ in attempts.take([first]):
+                    raise AssertionError("a failed request has no next turn")
+                todo = todo[1:]
         attempts.survey([request.problem for request in todo])
         todo = [r for r in todo if r.problem.id not in attempts.broken and not attempts.settle_too_large(r)]
         report(f"{len(todo)} attempts to make, {plan.connections} requests at a time", None)

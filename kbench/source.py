@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import threading
 import warnings
 from collections.abc import Iterator
 
+# CPython's conversion between its tree and Python's counts its depth per interpreter, not per thread (a SystemError, seen in
+# 3.11.7, where two threads parse at once), and catch_warnings changes the filters of all threads.
+_PARSING = threading.Lock()
 BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
 def parse(source: str | bytes) -> ast.Module:
     """The tree of a whole module. SyntaxError for whatever Python cannot read: null bytes, bad encoding, too deep."""
-    with warnings.catch_warnings():
+    with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "\d" in someone's text is no news to whoever runs kbench
         try:
             return ast.parse(source)

@@ -1,6 +1,8 @@
 """A real HTTP server on this machine that speaks the wire protocols of Anthropic, Google, OpenAI (both APIs) and local servers.
 
-It answers what `reply_to(prompt)` says and breaks what `fault_of(n)` says of the n-th generation request. It keeps a log of
+It answers what `reply_to(prompt)` says and breaks what `fault_of(n)` says of the n-th generation request: an HTTP status, a
+"stall:SECONDS", "reset_before" a reply or a "reset" amid it (what was sent just before it may be lost), a "cut" amid it (all that
+was sent arrives), "malformed" JSON, or an "early_end" of the stream without a stop reason. It keeps a log of
 what it was asked and of the tokens that it said it used, which is what tests hold kbench's own count against.
 Run as a program it serves shipped solutions: python -m tests.fake_provider PORT [latency_s].
 """
@@ -177,7 +179,9 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             with self.provider.lock:
                 sent = (
-                    answer if fault in ("", "reset", "malformed", "early_end") or fault.startswith("stall:") else None
+                    answer
+                    if fault in ("", "reset", "cut", "malformed", "early_end") or fault.startswith("stall:")
+                    else None
                 )
                 self.provider.asked.append(
                     Asked(path, body, prompt, fault, sent, whole, time.time(), dict(self.headers.items()))
@@ -200,12 +204,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
+        if fault == "cut":
+            self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.close_connection = True
         upto = len(events) if fault in ("", "malformed") or fault.startswith("stall:") else max(1, len(events) // 2)
         for at, (name, value) in enumerate(events[:upto]):
             data = '{"cut": ' if fault == "malformed" and at == len(events) // 2 else value
-            self.wfile.write((f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode())
+            event = (f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode()
+            self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n" if fault == "cut" else event)
             self.wfile.flush()
         if fault == "reset":
             time.sleep(0.05)

@@ -117,7 +117,7 @@ def test_generation_goes_on_while_the_device_is_busy(serve: Serve, tmp_path: Pat
 
 
 # One in five breaks a reply off: seven in a row of one attempt, which would leave it for the next run, are out of reach.
-FAULTS = ("429", "429", "", "529", "reset", "", "stall:0.4", "", "malformed", "", "529", "", "early_end", "503", "", "", "429",
+FAULTS = ("429", "429", "", "529", "cut", "", "stall:0.4", "", "malformed", "", "529", "", "early_end", "503", "", "", "429",
           "reset_before", "", "")  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def test_what_stays_broken_is_ours_and_is_asked_for_again_by_the_next_run(
 ) -> None:
     broken = True
     monkeypatch.setattr("kbench.asking.FIRST_PAUSE_S", 0.001)
-    fake = serve(lambda _: Answer(fenced(CODE * 60)), fault_of=lambda n: "reset" if broken else "")
+    fake = serve(lambda _: Answer(fenced(CODE * 60)), fault_of=lambda n: "cut" if broken else "")
     wanted = plan(5, connections=1)
     ended, records, session = run(tmp_path / "run", wanted)
     assert {record.status for record in records} == {Status.INFRA_ERROR}

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +137,23 @@ def test_a_long_compiler_message_is_cut_in_the_middle() -> None:
     assert "first" in said
     assert "last" in said
     assert len(said) < 6000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("language", "device"),
+    [
+        ("cpp", "cpu"),
+        ("triton", "cpu"),
+        *(pytest.param(name, "cuda", marks=pytest.mark.gpu) for name in ("cuda", "triton")),
+    ],
+)
+def test_worked_examples_give_what_their_references_give(language: str, device: str, tmp_path: Path) -> None:
+    if device == "cuda" and shutil.which("nvidia-smi") is None:
+        pytest.skip("no CUDA device")
+    environ = {**os.environ, "TRITON_INTERPRET": "1" if device == "cpu" else "0", "TORCH_EXTENSIONS_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "tests.example_check", language, device]
+    root = Path(__file__).parent.parent
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ, cwd=root)
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert len(done.stdout.splitlines()) == 2 * len(prompts.EXAMPLES)

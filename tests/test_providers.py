@@ -278,7 +278,7 @@ def test_overload_without_end_is_not_the_models_fault(serve: Ask, way: str, quic
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("fault", ["reset", "malformed", "early_end"])
+@pytest.mark.parametrize("fault", ["reset", "cut", "malformed", "early_end"])
 def test_a_reply_that_breaks_off_is_not_taken_for_one(serve: Ask, way: str, fault: str) -> None:
     fake = serve(Answer(fenced(CODE) * 4), fault_of=lambda n: fault)
     with pytest.raises(Broken) as raised:
@@ -286,7 +286,7 @@ def test_a_reply_that_breaks_off_is_not_taken_for_one(serve: Ask, way: str, faul
     assert raised.value.facts is not None
     assert "broke off" in str(raised.value)
     assert "\n" not in str(raised.value)
-    if way in ("anthropic", "google"):  # these say at the start what the input was
+    if way in ("anthropic", "google") and fault != "reset":  # these say at the start what the input was
         assert raised.value.facts.tokens_input == 900
 
 

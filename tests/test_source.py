@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from kbench.source import defined_names, parse
@@ -23,3 +26,22 @@ def test_whatever_python_cannot_read_is_a_syntax_error(data: bytes) -> None:
 
 def test_a_doubtful_escape_in_somebodys_text_warns_nobody() -> None:
     parse("x = '\\d'\n")
+
+
+# In a process of its own: at each collection of garbage another thread may run, as where a socket is closed by it.
+PARSES_IN_THREADS = """
+import gc, time
+from concurrent.futures import ThreadPoolExecutor
+from kbench.source import parse
+
+source = ("x = " + "(1 + " * 30 + "1" + ")" * 30 + chr(10)) * 20
+gc.set_threshold(50)
+gc.callbacks.append(lambda phase, info: time.sleep(0.0002))
+with ThreadPoolExecutor(4) as pool:
+    print(set(pool.map(lambda _: len(parse(source).body), range(20))))
+"""
+
+
+def test_many_threads_may_parse_at_once() -> None:
+    done = subprocess.run([sys.executable, "-c", PARSES_IN_THREADS], capture_output=True, text=True, check=False)
+    assert done.stdout == "{20}\n", done.stderr

@@ -108,9 +108,10 @@ class Claude:
             return connection_failure(name, self.url, error)
         return Broken(f"{name}: the reply broke off: {type(error).__name__}: {one_line(str(error))}")
 
-    def check(self, timeout_s: float) -> None:
+    def check(self, timeout_s: float) -> bool:
         """Asks whether the model is there, once and shortly. Raises what the SDK raises."""
         self.client.with_options(timeout=timeout_s, max_retries=0).models.retrieve(self.model)
+        return True
 
     def close(self) -> None:
         self.client.close()

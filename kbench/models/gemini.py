@@ -115,8 +115,9 @@ class Gemini:
             return connection_failure(name, self.url, error)
         return Broken(f"{name}: the reply broke off: {type(error).__name__}: {one_line(str(error))}")
 
-    def check(self, timeout_s: float) -> None:
+    def check(self, timeout_s: float) -> bool:
         self.client.models.get(model=self.model, config={"http_options": self._http(timeout_s, 1)})
+        return True
 
     def close(self) -> None:
         self.client.close()

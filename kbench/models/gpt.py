@@ -109,14 +109,15 @@ class Gpt:
             return connection_failure(name, self.url, error)
         return Broken(f"{name}: the reply broke off: {type(error).__name__}: {one_line(str(error))}")
 
-    def check(self, timeout_s: float) -> None:
+    def check(self, timeout_s: float) -> bool:
         """A hosted model is asked for by its name; a local server says what it has."""
         if not self.local:
             self.client.with_options(timeout=timeout_s, max_retries=0).models.retrieve(self.model)
-            return
+            return True
         there = self.names(timeout_s)
         if there and self.model not in there:
             raise KeyError(self.model)
+        return bool(there)
 
     def close(self) -> None:
         self.client.close()
