@@ -105,9 +105,10 @@ def smallest_seen_losses(n: int, gains: int, level: float) -> int | None:
 
 
 def smallest_seen_drop(log_differences: Sequence[float], level: float, power: float = POWER) -> float | None:
-    """The drop of a geometric mean, as a share, that these problems' spread would show with this power."""
+    """The drop of a geometric mean, as a share, that these problems' spread would show with this power. None where
+    that is no drop anyone would miss: to less than a hundredth."""
     reach = smallest_seen_mean(log_differences, level, power)
-    return None if reach is None else 1 - math.exp(-reach)
+    return None if reach is None or reach > math.log(100) else 1 - math.exp(-reach)
 
 
 def smallest_seen_mean(differences: Sequence[float], level: float, power: float = POWER) -> float | None:

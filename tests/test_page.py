@@ -16,7 +16,7 @@ from kbench.report.page.digest import details, slugs
 from kbench.store import load
 
 from .making import record
-from .page_runs import HOSTILE, PROBLEMS, hostile_run, plain_run
+from .page_runs import HOSTILE, PROBLEMS, hostile_run, plain_run, write
 
 ALLOWED_SCRIPTS = {"assets/page.js", "../assets/page.js"}
 
@@ -107,6 +107,15 @@ def test_the_code_and_evidence_of_an_attempt_are_whole_in_its_data(page: Path) -
     )
     assert found["code"] == HOSTILE
     assert [gate[1] for gate in found["gates"]] == [True, False]
+
+
+def test_a_column_of_which_nothing_is_known_is_left_out(tmp_path: Path) -> None:
+    free = write(tmp_path / "free", [record("level1/1_p", eager=1.2, compiled=1.1)], "local/free", {}, 1)
+    for runs, there in (([free], False), ([free, plain_run(tmp_path / "paid", 1)], True)):
+        write_page(tmp_path / "page", runs, ())
+        heads = {a.get("data-name") for t, a in tags(tmp_path / "page" / "index.html") if t == "th"}
+        assert ("cost" in heads, "surely_faster_compile" in heads) == (there, there)
+        assert {"rank", "model", "pass_rate", "faster_compile"} <= heads
 
 
 def test_a_problems_id_leads_nowhere_but_into_the_run(tmp_path: Path) -> None:

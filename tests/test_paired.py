@@ -150,6 +150,10 @@ def test_the_smallest_seen_drop_has_the_power_that_statsmodels_gives_it() -> Non
     assert power.TTestPower().power(effect, 50, alpha=0.01) == pytest.approx(0.8, abs=0.01)
 
 
+def test_no_drop_is_seen_where_problems_differ_beyond_measure() -> None:
+    assert paired.smallest_seen_drop([2.0, -3.0], 0.99) is None
+
+
 def test_without_problems_nothing_is_known() -> None:
     assert paired.rate_difference_interval([]) is None
     assert paired.ratio_interval([0.1]) is None

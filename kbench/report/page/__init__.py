@@ -91,14 +91,17 @@ class Page:
             )  # fmt: skip
 
     def index(self, boards: Sequence[Board]) -> None:
-        shown = []
+        shown, columns = [], views.columns(self.runs)
+        names = frozenset(str(column["name"]) for column in columns)
         for i, board in enumerate(boards):
             members = [self.of_run[row.folder] for row in board.rows]
-            shown.append(views.board(f"cell-{i + 1}", board, members, list(self.board_plots(f"c{i + 1}", members))))
+            shown.append(
+                views.board(f"cell-{i + 1}", board, members, list(self.board_plots(f"c{i + 1}", members)), names)
+            )
         levels = sorted({level for board in boards for level in board.levels if level is not None})
         self.render(
             "index.html", "index.html", "", runs=len(self.runs), boards=shown, levels=views.level_choices(levels),
-            columns=views.COLUMNS, history=list(self.history()), sources=[views.source(s) for s in self.sources],
+            columns=columns, names=names, history=list(self.history()), sources=[views.source(s) for s in self.sources],
             published_columns=views.PUBLISHED_COLUMNS,
         )  # fmt: skip
 

@@ -42,6 +42,21 @@ class Plot:
     caption: str
 
 
+def columns(runs: Sequence[PageRun]) -> list[dict[str, Any]]:
+    """The columns of which at least one run knows something: no cost where no model was paid, no interval under quick."""
+    rows = [run.row for run in runs]
+    known = {name for name in SHOWN if any_value(rows, name)} | {
+        "rank",
+        "model",
+        "refused",
+        "pass_rate",
+        "faster_compile",
+    }
+    known |= {"cost"} if any(row.cost_per_solved_usd is not None for row in rows) else set()
+    known |= {"tokens"} if any(row.tokens_per_solved is not None for row in rows) else set()
+    return [column for column in COLUMNS if column["name"] in known]
+
+
 def title(metric: str) -> str:
     return METRIC[metric].title
 
@@ -121,7 +136,7 @@ def endings(statuses: dict[str, int]) -> tuple[list[dict[str, Any]], int]:
 # ---- the index -------------------------------------------------------------------------------------------------------
 
 
-def board(key: str, board: Board, runs: Sequence[PageRun], plots: list[Plot]) -> dict[str, Any]:
+def board(key: str, board: Board, runs: Sequence[PageRun], plots: list[Plot], names: frozenset[str]) -> dict[str, Any]:
     several = len(board.levels) > 2
     levels = [None, *(level for level in board.levels if level is not None)] if several else [None, board.levels[0]]
     shown_endings = []
@@ -131,12 +146,12 @@ def board(key: str, board: Board, runs: Sequence[PageRun], plots: list[Plot]) ->
     return {
         "id": key, "device": board.cell.device,
         "short": f"{board.cell.device}, {board.cell.precision}, {board.cell.protocol}, {board.cell.shapes}",
-        "chips": chips(board.cell), "tables": [_ranking(board, runs, level) for level in levels],
+        "chips": chips(board.cell), "tables": [_ranking(board, runs, level, names) for level in levels],
         "endings": shown_endings, "plots": plots,
     }  # fmt: skip
 
 
-def _ranking(board: Board, runs: Sequence[PageRun], level: int | None) -> dict[str, Any]:
+def _ranking(board: Board, runs: Sequence[PageRun], level: int | None, names: frozenset[str]) -> dict[str, Any]:
     placed = ranks(board.rows, level)
     rows = []
     for run in runs:
@@ -150,7 +165,7 @@ def _ranking(board: Board, runs: Sequence[PageRun], level: int | None) -> dict[s
             "slug": run.slug, "model": row.model, "run_id": row.run_id, "ranked": row.ranked,
             "baseline": row.baseline, "caveats": row.caveats,
             "find": f"{row.model} {row.run_id}".lower(), "rank": rank_text(rank), "place": rank.place if rank else "",
-            "figures": [figure(METRIC[name], estimate(row, METRIC[name], level)) for name in SHOWN],
+            "figures": [figure(METRIC[name], estimate(row, METRIC[name], level)) for name in SHOWN if name in names],
             "refused": UNKNOWN if refused is None else f"{refused:.1%}", "refused_value": "" if refused is None else refused,
             "cost": money(row), "cost_value": row.cost_per_solved_usd or "",
             "tokens": tokens(row), "tokens_value": row.tokens_per_solved or "",
