@@ -59,6 +59,9 @@ class Asked:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+SETTLE_S = 2.0  # how long requests in flight are waited for
+
+
 class FakeProvider:
     """A server on a free port of the loopback interface; a context manager."""
 
@@ -73,7 +76,7 @@ class FakeProvider:
     ) -> None:
         self.reply_to, self.fault_of, self.models, self.latency_s = reply_to, fault_of, models, latency_s
         self.only_chat = only_chat
-        self.asked: list[Asked] = []
+        self.heard: list[Asked] = []
         self.begun = self.in_flight = self.most_in_flight = 0
         self.lock = threading.Lock()
         fake = self
@@ -100,6 +103,14 @@ class FakeProvider:
     def __exit__(self, *_: object) -> None:
         self.server.shutdown()
         self.server.server_close()
+
+    @property
+    def asked(self) -> list[Asked]:
+        """What was asked so far. A client may have its answer before the request is noted here: those are waited for."""
+        deadline = time.monotonic() + SETTLE_S
+        while self.in_flight and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return self.heard
 
     def whole(self) -> list[Asked]:
         return [asked for asked in self.asked if asked.whole]
@@ -183,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
                     if fault in ("", "reset", "cut", "malformed", "early_end") or fault.startswith("stall:")
                     else None
                 )
-                self.provider.asked.append(
+                self.provider.heard.append(
                     Asked(path, body, prompt, fault, sent, whole, time.time(), dict(self.headers.items()))
                 )
 
