@@ -51,12 +51,12 @@ class Session:
         if build.folder is None:
             return unbuilt(build, self.rung, self.settings)
         verdict = self.referee.judge(self.case(case, build, solution))
-        built = Gate(
-            "build", True, f"{'kept from an earlier build' if build.cached else 'built'}, {build.seconds:.1f} s"
-        )
+        built = Gate("build", True, told_of(build))
         return replace(verdict, build_seconds=build.seconds, gates=(built, *verdict.gates))
 
     def build(self, case: ProblemCase, solution: Solution) -> Build:
+        if solution.builtin:
+            return NOTHING_TO_BUILD
         order = build_order(case, solution)
         kept = self.builder.cached(self.builder.key(order))
         if kept is not None:
@@ -68,6 +68,8 @@ class Session:
         return self.build(problem_case(problem, self.settings), solution)
 
     def is_built(self, problem: Problem, solution: Solution) -> bool:
+        if solution.builtin:
+            return True
         order = build_order(problem_case(problem, self.settings), solution)
         return self.builder.cached(self.builder.key(order)) is not None
 
@@ -101,6 +103,15 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.referee.end()
         scratch.remove(self.scratch)
+
+
+NOTHING_TO_BUILD = Build("", "", "", 0.0, cached=True)  # a baseline is the problem's own code
+
+
+def told_of(build: Build) -> str:
+    if build is NOTHING_TO_BUILD:
+        return "the problem's own code, nothing to build"
+    return f"{'kept from an earlier build' if build.cached else 'built'}, {build.seconds:.1f} s"
 
 
 def problem_case(problem: Problem, settings: Settings) -> ProblemCase:

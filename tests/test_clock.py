@@ -68,6 +68,18 @@ def test_doing_less_in_large_blocks_than_in_small_ones_is_seen() -> None:
     assert found == pytest.approx(2.0, rel=0.05)
 
 
+def test_a_machine_that_disturbs_the_reference_accuses_nobody() -> None:
+    batched = [BlockSample("candidate", 0, k, 300.0 + 3000.0 * min(k, 5)) for k in CALLS]
+    disturbed = [
+        BlockSample("eager", 0, k, 300.0 + k * t) for k, t in zip(CALLS, (3000.0, 14000.0, 5000.0, 3000.0), strict=True)
+    ]
+    found = clock.assess(
+        [*batched, *disturbed, BlockSample("eager", 0, 0, 300.0)], ["eager"], Calibration(), False, "cpu"
+    )
+    assert clock.shrinks(batched + disturbed, ["eager"]) is None
+    assert "noisy" in found.flags
+
+
 def test_what_the_reference_does_too_is_no_accusation() -> None:
     cold = dict.fromkeys(CALLS, 9000.0)  # cold weights: every side pays once a block
     samples = blocks("candidate", 0, 1000.0, extra=cold) + blocks("eager", 0, 1000.0, extra=cold)

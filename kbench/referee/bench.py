@@ -20,14 +20,14 @@ from kbench.referee import clock
 from kbench.referee.case import TORCH_DTYPE, ProblemCase
 from kbench.referee.layout import Layout, lay_out
 from kbench.referee.oracle import Oracle
+from kbench.referee.references import References, SubServer
 from kbench.referee.wire import Tamper, TimedOut, WorkerFailed, WorkerGone
-from kbench.referee.worker import SubServer, Worker
+from kbench.referee.worker import Worker
 from kbench.types import FailedCall, Precision
 
 WORKER_MEMORY_SHARE = 0.5
 DECOY_SLOTS = 2
 COMPILE_LIMIT_S = 300.0
-REFERENCE_FILE = "problem.py"
 
 
 def new_seed() -> int:
@@ -37,34 +37,32 @@ def new_seed() -> int:
 class Bench:
     """Raises ProblemError where the problem cannot be judged, RefereeError where the machinery failed."""
 
-    def __init__(self, problem: ProblemCase, box: sandbox.Sandbox, scratch: Path, device: Device) -> None:
-        self.problem, self.box, self.scratch, self.device = problem, box, scratch, device
+    def __init__(self, problem: ProblemCase, references: References, scratch: Path, device: Device) -> None:
+        self.problem, self.references, self.scratch, self.device = problem, references, scratch, device
         self.region = device.area("region")  # every side reads its inputs in this one place
-        self.references: dict[tuple[str, int], Worker] = {}
+        self.workers: dict[tuple[str, int], Worker] = {}
         self.failures: dict[str, str] = {}
         self.seconds: dict[str, float] = {}  # what setting up took
         self.canaries_us: list[float] = []  # after blocks of the references
         self.memory_bytes = int(environment.available_bytes() * WORKER_MEMORY_SHARE)
         self.oracle: Oracle | None = None
-        self.compile_box: SubServer | None = None
 
     def prepare(self, compiled: bool) -> None:
         """Describes the problem and lays out the shared areas; `compiled` says that torch.compile will be wanted."""
         started = time.monotonic()
-        self.box.wait_ready()
+        self.references.box.wait_ready()
         self.seconds["reference sandbox"] = time.monotonic() - started
-        if compiled:
-            self.compile_box = SubServer(self.box, ["kbench.oracle.compiled"], self.scratch)
-        self.oracle = Oracle(self.box, self.scratch, self.device)
-        path = f"{self.box.problem_path}/{REFERENCE_FILE}"
-        self.description = self.oracle.describe(self.problem, path, new_seed())
+        compiling = self.references.compile_server() if compiled else None
+        self.oracle = Oracle(self.references.box, self.scratch, self.device)
+        self.path = self.references.add(self.problem.content_hash, self.problem.source)
+        self.description = self.oracle.describe(self.problem, self.path, new_seed())
         self.seconds["description"] = time.monotonic() - started - self.seconds["reference sandbox"]
         if self.description["stochastic"]:
             raise ProblemError(
                 f"{self.problem.id}: forward is random: two calls on one input differ, so no kernel can be judged by it"
             )
-        if self.compile_box is not None:  # its imports would disturb what is timed next
-            self.compile_box.wait_ready()
+        if compiling is not None and not compiling.ready:  # its imports would disturb what is timed next
+            compiling.wait_ready()
             self.description |= self.oracle.ask(do="time")
         self.seconds["torch.compile's imports"] = time.monotonic() - started - sum(self.seconds.values())
         started = time.monotonic()
@@ -93,10 +91,10 @@ class Bench:
     def stateful(self) -> bool:
         return bool(self.description["mutated"])
 
-    def load_order(self, box: sandbox.Sandbox, file: str, class_name: str, compile_mode: str | None) -> dict[str, Any]:
+    def load_order(self, path: str, class_name: str, compile_mode: str | None) -> dict[str, Any]:
         layout, description = self.layout, self.description
         return {
-            "path": f"{box.build_path}/{file}", "class_name": class_name, "compile": compile_mode,
+            "path": path, "class_name": class_name, "compile": compile_mode,
             "init": description["init"], "init_leaves": [leaf.plain() for leaf in layout.init],
             "state": [leaf.plain() for leaf in layout.state], "leaves": [leaf.plain() for leaf in layout.leaves],
             "arguments": description["arguments"], "slots": list(layout.slots), "mode": self.mode,
@@ -121,9 +119,9 @@ class Bench:
         """The reference worker of that side and pair, made on first use; None where the reference fails on that side."""
         if side in self.failures:
             return None
-        if (side, pair) not in self.references:
-            worker = self.new_worker(self.server(side), side)
-            order = self.load_order(self.box, REFERENCE_FILE, "Model", "" if side == "compile" else None)
+        if (side, pair) not in self.workers:
+            worker = self.new_worker(self.references.server(side), side)
+            order = self.load_order(self.path, "Model", "" if side == "compile" else None)
             try:
                 worker.load(order, COMPILE_LIMIT_S)
             except (Tamper, WorkerGone, WorkerFailed, TimedOut) as error:
@@ -131,37 +129,26 @@ class Bench:
                 self.fail(side, error)
                 return None
             worker.freeze()
-            self.references[side, pair] = worker
-        return self.references[side, pair]
-
-    def server(self, side: str) -> sandbox.Sandbox | SubServer:
-        if side != "compile":
-            return self.box
-        if self.compile_box is None:
-            self.compile_box = SubServer(self.box, ["kbench.oracle.compiled"], self.scratch)
-        self.compile_box.wait_ready()
-        return self.compile_box
+            self.workers[side, pair] = worker
+        return self.workers[side, pair]
 
     def fail(self, side: str, error: Exception) -> None:
         """Eager must work; a torch.compile that does not is recorded and its column stays empty."""
         if side == "eager":
             raise RefereeError(f"{self.problem.id}: the eager reference failed: {error}")
         self.failures[side] = str(error)
-        for key in [key for key in self.references if key[0] == side]:
-            self.references.pop(key).close()
+        for key in [key for key in self.workers if key[0] == side]:
+            self.workers.pop(key).close()
 
     def drop_references(self) -> None:
-        for worker in self.references.values():
+        for worker in self.workers.values():
             worker.close()
-        self.references = {}
+        self.workers = {}
 
     def close(self) -> None:
         self.drop_references()
         if self.oracle is not None:
             self.oracle.close()
-        if self.compile_box is not None:
-            self.compile_box.close()
-        self.box.close()
         self.region.close()
 
     @property

@@ -64,6 +64,11 @@ class Case:
     timeout_s: float = 60.0
     calibration: Calibration = field(default_factory=Calibration)
 
+    @property
+    def side(self) -> str:
+        """Whence a baseline in the candidate's place is forked: "compile" or "eager"."""
+        return "compile" if self.compile_mode is not None else "eager"
+
 
 TORCH_DTYPE = {
     Precision.FP32: "float32",

@@ -31,6 +31,7 @@ OVERHEAD_SHARE = 0.2  # of the longest block; where it is more the timing is mar
 MIN_CALLS, MAX_CALLS = 4, 512
 LATENCY_BOUND_US = 10.0
 NOISY_SPREAD = 0.25  # between pairs, as a ratio; above it, and above 4 pooled sd, the timing is marked
+DISTURBED = 4.0  # spread of a reference's own times of a call; above it the timing is marked
 CLASSES_US = (100.0, 1_000.0, 10_000.0)
 
 
@@ -57,6 +58,7 @@ class SideFit:
     latency_us: float
     single_call_us: float  # shortest of the smallest blocks, over K: fixed overhead included
     shrinkage: float  # time of a call in the two smallest K over that in the two largest; 1 is proportional
+    spread: float  # longest time of a call over the shortest; what noise does to one that is proportional
 
 
 def fit_side(samples: Sequence[BlockSample], overhead_us: float, fast_share: float) -> SideFit:
@@ -67,7 +69,12 @@ def fit_side(samples: Sequence[BlockSample], overhead_us: float, fast_share: flo
     distinct = np.unique(calls)
     small, large = np.isin(calls, distinct[:2]), np.isin(calls, distinct[-2:])
     single = float((elapsed / calls)[calls == distinct[0]].min())
-    return SideFit(weighted_quantile(each, calls, fast_share), single, float(each[small].min() / each[large].min()))
+    return SideFit(
+        weighted_quantile(each, calls, fast_share),
+        single,
+        float(each[small].min() / each[large].min()),
+        float(each.max() / each.min()),
+    )
 
 
 def weighted_quantile(values: Figures, weights: Figures, share: float) -> float:
@@ -101,6 +108,9 @@ def assess(
         speedups.append(_speedup(baseline, ratios, spread if interval else None))
         if _noisy(ratios, spread):
             flags.append("noisy")
+    strayed = max((fits[side, p].spread for side in sides[1:] for p in pairs), default=1.0)
+    if strayed > DISTURBED:
+        flags.append("noisy")
     spent = overhead(samples, fast_share)
     if any(spent > OVERHEAD_SHARE * max(s.elapsed_us for s in samples if s.side == side) for side in sides):
         flags.append("noisy")
@@ -125,15 +135,16 @@ def fit_all(samples: Sequence[BlockSample], sides: Sequence[str], fast_share: fl
 
 
 def shrinks(samples: Sequence[BlockSample], baselines: Sequence[str]) -> float | None:
-    """How much more a candidate's call takes in small blocks than in large ones, beyond what the reference's does.
+    """How much more a candidate's call takes in small blocks than in large ones, beyond how far the references' own times stray.
 
-    The least over the pairs, so that one disturbed block accuses nobody. None where it is below SHRINKS.
+    The least over the pairs, so that one disturbed block accuses nobody, and a disturbed machine does not either. None where
+    it is below SHRINKS.
     """
     sides = ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
     fits = fit_all(samples, sides, fast_share=0.5)
     pairs = sorted({s.pair for s in samples})
     excess = [
-        fits["candidate", p].shrinkage / max(1.0, *(fits[side, p].shrinkage for side in sides[1:]), 1.0) for p in pairs
+        fits["candidate", p].shrinkage / max(1.0, *(fits[side, p].spread for side in sides[1:]), 1.0) for p in pairs
     ]
     return min(excess) if min(excess) > SHRINKS else None
 

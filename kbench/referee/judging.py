@@ -19,6 +19,7 @@ from kbench.referee.bench import Bench, new_seed
 from kbench.referee.case import Case
 from kbench.referee.checks import Checks
 from kbench.referee.outputs import Wrong
+from kbench.referee.references import SubServer
 from kbench.referee.wire import Tamper, TimedOut, WorkerFailed, WorkerGone
 from kbench.referee.worker import Block, Worker
 from kbench.types import BlockSample, FailedCall, Gate, Status, Timing, Verdict
@@ -52,8 +53,10 @@ class ReferenceFailed(Exception):
 class Judging:
     """State of one judging. `run` is the line; everything else serves it."""
 
-    def __init__(self, bench: Bench, case: Case, box: sandbox.Sandbox) -> None:
-        self.bench, self.case, self.box, self.device = bench, case, box, bench.device
+    def __init__(self, bench: Bench, case: Case, box: sandbox.Sandbox | SubServer, rung: str, path: str) -> None:
+        """`box` is whence the candidate's workers are forked, `path` its file there."""
+        self.bench, self.case, self.box, self.rung, self.path = bench, case, box, rung, path
+        self.device = bench.device
         self.checks = Checks(bench, case.protocol.oracle_s)
         self.seconds: dict[str, float] = {}
         self.samples: list[BlockSample] = []
@@ -183,7 +186,7 @@ class Judging:
         """The pair's workers, loaded and with weights: the candidate's anew, the references' kept for later candidates."""
         with self.stage("workers"):
             self.candidate = self.candidate_worker()
-            order = self.bench.load_order(self.box, self.case.file, self.case.class_name, self.case.compile_mode)
+            order = self.bench.load_order(self.path, self.case.class_name, self.case.compile_mode)
             self.candidate.load(order, self.case.timeout_s)
             self.weights, self.freezer = self.candidate.weights, self.candidate.freezer.kind
             if self.weights == "by_seed":
@@ -392,7 +395,7 @@ class Judging:
         return Verdict(
             status, message, tuple(gates), compare.worst(list(self.checks.budgets.values())), self.checks.mismatch,
             self.checks.failed_call, timing, self.calls_made, self.checks.checked, self.weights,
-            {name: round(spent, 3) for name, spent in self.seconds.items()}, detail=detail, sandbox=self.box.rung,
+            {name: round(spent, 3) for name, spent in self.seconds.items()}, detail=detail, sandbox=self.rung,
             protocol=self.case.protocol.name, device=self.case.problem.device,
             claims={"own_us": self.shares.own_us, "library_us": self.shares.library_us} if self.shares else {},
         )  # fmt: skip

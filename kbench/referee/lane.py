@@ -28,6 +28,7 @@ from kbench.codec import decode, encode
 from kbench.errors import KBenchError, ProblemError, RefereeError
 from kbench.processes import spawn
 from kbench.referee.case import TORCH_DTYPE, Case, ProblemCase
+from kbench.referee.references import References
 
 if TYPE_CHECKING:
     from kbench.devices import Device
@@ -42,6 +43,7 @@ class Lane:
     def __init__(self, rung: str, cache: Path, scratch: Path) -> None:
         self.rung, self.cache, self.scratch = rung, cache, scratch
         self.bench: Bench | None = None
+        self.references: References | None = None
         self.box: sandbox.Sandbox | None = None
         self.unfilled = False  # whether the box still waits for its build
         self.device: Device | None = None
@@ -49,20 +51,11 @@ class Lane:
         self.setup: dict[str, float] = {}
 
     def survey(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Every problem in a process of its own, all in one sandbox."""
+        """Every problem in a process of its own, all in the references' sandbox."""
         problems = [decode(ProblemCase, problem) for problem in request["problems"]]
-        folder = Path(tempfile.mkdtemp(prefix="survey-", dir=self.scratch))
-        folder.chmod(0o755)
-        for i, problem in enumerate(problems):
-            (folder / f"{i}.py").write_text(problem.source, encoding="utf-8")
-        plan = sandbox.Plan(problem=str(folder), oracle=True)
-        box = sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
-        try:
-            box.wait_ready()
-            return {"found": [survey_one(box, folder, i, problem) for i, problem in enumerate(problems)]}
-        finally:
-            box.close()
-            shutil.rmtree(folder, ignore_errors=True)
+        references = self.open_references(problems[0].device)
+        references.box.wait_ready()
+        return {"found": [survey_one(references, self.scratch, problem) for problem in problems]}
 
     def probe(self, request: dict[str, Any]) -> dict[str, Any]:
         """Whether memory of this lane's can be written from inside a sandbox, and what the device was measured to do."""
@@ -101,13 +94,13 @@ class Lane:
 
     def open_bench(self, problem: ProblemCase, compiled: bool) -> None:
         self.close_bench()
-        box = self.reference_box(problem)
+        references = self.open_references(problem.device)
         from kbench.devices import open_device
         from kbench.referee.bench import Bench
 
         if self.device is None:
             self.device = open_device(problem.device)
-        bench = Bench(problem, box, self.scratch, self.device)
+        bench = Bench(problem, references, self.scratch, self.device)
         try:
             bench.prepare(compiled)
         except BaseException:
@@ -115,29 +108,31 @@ class Lane:
             raise
         self.bench = bench
 
-    def reference_box(self, problem: ProblemCase) -> sandbox.Sandbox:
-        folder = Path(tempfile.mkdtemp(prefix="problem-", dir=self.scratch))
-        (folder / "problem.py").write_text(problem.source, encoding="utf-8")
-        folder.chmod(0o755)
-        plan = sandbox.Plan(
-            build=str(folder), problem=str(folder), oracle=True, cache=str(self.inductor()), devices=nodes(problem.device),
-            environment=environment.build_environment(problem.device),
-        )  # fmt: skip
-        return sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
+    def open_references(self, device: str) -> References:
+        """The sandbox of the problems' own code, started on first use and where it has ended."""
+        if self.references is not None and not self.references.alive:
+            self.references.close()
+            self.references = None
+        if self.references is None:
+            folder = Path(tempfile.mkdtemp(prefix="problems-", dir=self.scratch))
+            folder.chmod(0o755)
+            plan = sandbox.Plan(
+                problem=str(folder), oracle=True, cache=str(self.inductor()), devices=nodes(device),
+                environment=environment.build_environment(device),
+            )  # fmt: skip
+            self.references = References(self.new_box(plan), folder, self.scratch)
+        return self.references
 
-    def warm(self, problem: ProblemCase, build_folder: str, builtin: bool) -> None:
+    def warm(self, problem: ProblemCase, build_folder: str) -> None:
         """Starts the candidate's sandbox, so that its imports run beside the reference's.
 
-        A baseline in the candidate's place is the problem's own code: it may use what Inductor compiled before. With a
-        GPU there are cores to spare while it is busy: the next candidate's sandbox is started then.
+        With a GPU there are cores to spare while it is busy: the next candidate's sandbox is started then.
         """
         self.drop_box()
         self.unfilled = False
-        shared = environment.build_environment(problem.device)
-        plan = sandbox.Plan(devices=nodes(problem.device), environment=shared)
-        if problem.device == "cpu" or builtin or self.rung == "rlimits":
-            cache = str(self.inductor()) if builtin else None
-            self.box = self.new_box(replace(plan, build=build_folder, cache=cache))
+        plan = sandbox.Plan(devices=nodes(problem.device), environment=environment.build_environment(problem.device))
+        if problem.device == "cpu" or self.rung == "rlimits":
+            self.box = self.new_box(replace(plan, build=build_folder))
             return
         self.box, self.spare = self.spare or self.new_box(plan), self.new_box(plan)
         self.unfilled = True
@@ -152,26 +147,35 @@ class Lane:
 
     def judge(self, request: dict[str, Any]) -> dict[str, Any]:
         case = decode(Case, request["case"])
-        self.warm(case.problem, case.build_folder, case.builtin)
-        self.prepare(case.problem, "compile" in case.baselines)
+        if not case.builtin:
+            self.warm(case.problem, case.build_folder)
+        self.prepare(case.problem, "compile" in (*case.baselines, case.side))
         assert self.bench is not None
         if case.fresh_references:
             self.bench.drop_references()
         from kbench.referee.judging import Judging
 
-        started = time.monotonic()
-        assert self.box is not None
-        self.box.wait_ready()
-        if self.unfilled:
-            fill(self.box, case.build_folder, self.scratch)
         setup, self.setup = self.setup, {}
-        setup["candidate's sandbox"] = time.monotonic() - started
+        if case.builtin:  # the problem's own code, forked like the references that it is compared with
+            box, path = self.bench.references.server(case.side), self.bench.path
+        else:
+            started = time.monotonic()
+            box = self.candidate_box(case)
+            path = f"{box.build_path}/{case.file}"
+            setup["candidate's sandbox"] = time.monotonic() - started
         try:
-            judging = Judging(self.bench, case, self.box)
+            judging = Judging(self.bench, case, box, self.rung, path)
             judging.seconds.update(setup)
             return {"verdict": encode(judging.run())}
         finally:
             self.drop_box()
+
+    def candidate_box(self, case: Case) -> sandbox.Sandbox:
+        assert self.box is not None
+        self.box.wait_ready()
+        if self.unfilled:
+            fill(self.box, case.build_folder, self.scratch)
+        return self.box
 
     def drop_box(self) -> None:
         if self.box is not None:
@@ -189,6 +193,9 @@ class Lane:
             self.spare.close()
             self.spare = None
         self.close_bench()
+        if self.references is not None:
+            self.references.close()
+            self.references = None
 
 
 def fill(box: sandbox.Sandbox, build_folder: str, scratch: Path) -> None:
@@ -214,14 +221,14 @@ def nodes(device: str) -> tuple[str, ...]:
     return () if device == "cpu" else sandbox.gpu_nodes()
 
 
-def survey_one(box: sandbox.Sandbox, folder: Path, i: int, problem: ProblemCase) -> dict[str, Any]:
+def survey_one(references: References, scratch: Path, problem: ProblemCase) -> dict[str, Any]:
     hold = freezer.create(f"kbench-{os.getpid()}-survey-{os.urandom(4).hex()}", None)
-    log = os.open(folder / f"{i}.log", os.O_CREAT | os.O_WRONLY, 0o600)
+    log = os.open(scratch / "survey.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    path = references.add(problem.content_hash, problem.source)
     try:
-        channel = spawn(box, {"role": "survey", "limits": {"RLIMIT_CORE": 0}}, [], log, hold).channel
+        channel = spawn(references.box, {"role": "survey", "limits": {"RLIMIT_CORE": 0}}, [], log, hold).channel
         with channel:
             channel.settimeout(SURVEY_LIMIT_S)
-            path = f"{box.problem_path}/{i}.py"
             protocol.send(channel, {"path": path, "shape": problem.shape, "precision": TORCH_DTYPE[problem.precision]})
             return protocol.receive(channel) or {"failed": "the process that loads it died"}
     except (OSError, protocol.WireError) as error:

@@ -16,40 +16,12 @@ from kbench.candidate import protocol
 from kbench.devices import Area, Device, Hands, cpu
 from kbench.processes import spawn
 from kbench.referee.layout import Layout
-from kbench.referee.wire import Line, Tamper, TimedOut, WorkerGone
+from kbench.referee.references import SubServer
+from kbench.referee.wire import Line, Tamper, TimedOut
 
 WATCH_S = 0.05  # how often a running block looks whether the worker still lives
 LOG_BYTES = 1 << 20
 FILE_BYTES = 256 << 20
-
-
-class SubServer:
-    """A second fork server inside a sandbox, with more imported: torch.compile's machinery takes 3 s and serves many."""
-
-    def __init__(self, box: sandbox.Sandbox, preload: Sequence[str], folder: Path) -> None:
-        self.box, self.build_path = box, box.build_path
-        self.hold = freezer.create(f"kbench-{os.getpid()}-server-{os.urandom(3).hex()}", None)
-        log = os.open(folder / "compile-server.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-        self.control = spawn(
-            box, {"role": "server", "preload": list(preload), "limits": {}}, [], log, self.hold
-        ).channel
-        os.close(log)
-        self.ready = False
-
-    def wait_ready(self) -> None:
-        if not self.ready:
-            self.control.settimeout(sandbox.START_LIMIT_S)
-            if protocol.receive(self.control) is None:
-                raise WorkerGone("the server for torch.compile did not start")
-            self.control.settimeout(30.0)
-            self.ready = True
-
-    def last_words(self) -> str:
-        return self.box.last_words()
-
-    def close(self) -> None:
-        self.control.close()
-        self.hold.close()
 
 
 @dataclass(frozen=True, slots=True)
