@@ -132,8 +132,8 @@ class Builder:
                 status = Status.TIMEOUT if answer["say"] == "timeout" else Status.COMPILE_ERROR
                 text = capped(f"{log}\n{answer.get('text', '')}".strip(), LOG_CHARS)
                 return _Outcome(status, source, text, told(order, first_error(text) or str(answer["last"])[:2000]))
-            return _Outcome(None, self.unpack(box, folder), capped(log, LOG_CHARS), "")
-        except _Oversized as error:
+            return _Outcome(None, self.take_over(order, box, folder), capped(log, LOG_CHARS), "")
+        except _Unusable as error:
             return _Outcome(Status.COMPILE_ERROR, source, str(error), str(error))
         except (RefereeError, SandboxError) as error:
             return _Outcome(Status.INFRA_ERROR, source, str(error), str(error))
@@ -153,7 +153,7 @@ class Builder:
         finally:
             os.close(log)
             hold.close()
-        return answer, read_capped(log_path, LOG_CHARS)
+        return answer, str(protocol.clean(read_capped(log_path, LOG_CHARS)))
 
     def converse(self, order: BuildOrder, box: sandbox.Sandbox, channel: Any) -> dict[str, Any]:
         channel.settimeout(order.limit_s)
@@ -175,6 +175,23 @@ class Builder:
             return {"say": "built"}
         return {"say": "error", "text": str(answer.get("text", "")), "last": str(answer.get("last", ""))}
 
+    def take_over(self, order: BuildOrder, box: sandbox.Sandbox, folder: Path) -> Path:
+        """The build folder as the build left it, with the source that was handed in. _Unusable where it cannot be had.
+
+        A server that no longer answers was ended by what it was given to build: that is the solution's doing.
+        """
+        try:
+            built = self.unpack(box, folder)
+        except RefereeError as error:
+            raise _Unusable(f"the sandbox did not survive the build: {error}") from error
+        for stale in list(built.rglob("__pycache__")):
+            shutil.rmtree(stale, ignore_errors=True)
+        target = built / SOLUTION_FILE
+        if target.is_symlink() or target.is_dir():
+            raise _Unusable(f"the build put something else in the place of {SOLUTION_FILE}")
+        target.write_text(order.solution.source, encoding="utf-8", errors="surrogateescape")
+        return built
+
     def unpack(self, box: sandbox.Sandbox, folder: Path) -> Path:
         """The build folder out of the sandbox, through a tar stream that is read with caps and without trust."""
         target = folder / "built"
@@ -189,7 +206,7 @@ class Builder:
             with os.fdopen(read, "rb") as stream, tarfile.open(fileobj=_Capped(stream), mode="r|") as archive:
                 extract(archive, target)
         except tarfile.TarError as error:
-            raise _Oversized(f"the build folder could not be taken over: {error}") from error
+            raise _Unusable(f"the build folder could not be taken over: {error}") from error
         finally:
             hold.close()
         return target
@@ -208,8 +225,8 @@ class _Outcome:
     error: str
 
 
-class _Oversized(Exception):
-    pass
+class _Unusable(Exception):
+    """What the build left cannot be taken over."""
 
 
 class _Capped(io.RawIOBase):
@@ -222,7 +239,7 @@ class _Capped(io.RawIOBase):
         data: bytes = self.stream.read(size)
         self.left -= len(data)
         if self.left < 0:
-            raise _Oversized(f"the build folder is larger than {MAX_FOLDER_BYTES >> 20} MiB")
+            raise _Unusable(f"the build folder is larger than {MAX_FOLDER_BYTES >> 20} MiB")
         return data
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,7 +93,8 @@ class Session:
         assert build.folder is not None
         settings = self.settings
         return Case(
-            problem, build.folder, SOLUTION_FILE, solution.class_name, PROTOCOLS[settings.protocol], settings.baselines,
+            problem, build.folder, SOLUTION_FILE, solution.class_name, source_sha256(solution),
+            PROTOCOLS[settings.protocol], settings.baselines,
             solution.compile_mode, "any" if solution.builtin else settings.policy, solution.builtin,
             settings.fresh_references, settings.timeout_s, self.calibration,
         )  # fmt: skip
@@ -103,6 +105,12 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.referee.end()
         scratch.remove(self.scratch)
+
+
+def source_sha256(solution: Solution) -> str:
+    if solution.builtin:
+        return ""
+    return hashlib.sha256(solution.source.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 NOTHING_TO_BUILD = Build("", "", "", 0.0, cached=True)  # a baseline is the problem's own code

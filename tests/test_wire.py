@@ -134,3 +134,10 @@ def test_the_last_words_of_a_worker_that_ended_are_heard() -> None:
         theirs.close()
         with pytest.raises(WorkerFailed, match="ValueError: no"):
             line.quiet()
+
+
+def test_what_a_worker_says_can_be_printed() -> None:
+    text = json.dumps({"text": "\ud800a\x1b[2Jb\x07\n\tc", "list": ["\udfff"]}).encode()
+    message = protocol.parse(text)
+    assert message == {"text": "?a[2Jb\n\tc", "list": ["?"]}
+    json.dumps(message, ensure_ascii=False).encode()

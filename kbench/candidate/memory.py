@@ -24,6 +24,11 @@ class Shared:
             self.flat = torch.frombuffer(memory, dtype=torch.uint8)
             self.address = self.flat.data_ptr()
 
+    def populate(self) -> None:
+        """A worker that punched holes into the file must cost no other one a page fault in its block."""
+        if not self.flat.is_cuda:
+            protocol.populate_memory(self.address, self.size_bytes)
+
     def view(self, spec: dict[str, Any], base: int) -> torch.Tensor:
         """The tensor that a leaf's spec names, in the slot at `base`."""
         return view(self.flat, base + spec["offset"], spec["dtype"], spec["shape"], spec["stride"])

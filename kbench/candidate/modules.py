@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 from collections.abc import Sequence
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,27 @@ def set_tf32(allowed: bool) -> None:
     torch.backends.cudnn.allow_tf32 = allowed
 
 
+class _SourceAlone(SourceFileLoader):
+    """Compiles the file that is there; a cached .pyc beside it could be of any other source."""
+
+    def get_code(self, fullname: str) -> Any:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def check_source(path: Path, sha256: str) -> None:
+    """That the file is still the one that was handed in. RuntimeError where a build or an earlier worker exchanged it."""
+    if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+        raise RuntimeError(f"{path.name} was changed after it was handed in")
+
+
 def load_class(path: Path, class_name: str) -> type:
     """The class `class_name` of the module at path: a real file and an entry of sys.modules, as inspect, pickle,
     dataclasses and jit decorators want it; `__name__` is not "__main__". Raises whatever the import raises, or
     AttributeError where the class is not there.
     """
-    specification = importlib.util.spec_from_file_location(MODULE_NAME, path)
+    specification = importlib.util.spec_from_file_location(
+        MODULE_NAME, path, loader=_SourceAlone(MODULE_NAME, str(path))
+    )
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)

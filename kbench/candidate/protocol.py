@@ -43,12 +43,14 @@ ROW_HEAD_BYTES = 64
 UNPUBLISHED = 0xFFFFFFFF  # in a row's head: the lane's word for a call that has not published yet
 STRUCTURES = ("tensor", "sequence", "mapping", "other")
 
+_UNPRINTABLE = {code: None for code in (*range(32), 127, *range(128, 160)) if chr(code) not in "\n\t"}
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 _SYS_FUTEX = {"x86_64": 202, "aarch64": 98}[platform.machine()]
 _FUTEX_WAIT, _FUTEX_WAKE = 0, 1
 _MAP_POPULATE = 0x8000
+_MADV_POPULATE_READ = 22
 
 
 class WireError(Exception):
@@ -79,6 +81,11 @@ def map_memory(fd: int, size_bytes: int, *, writable: bool, populate: bool = Fal
     if address in (None, ctypes.c_void_p(-1).value):
         raise OSError(ctypes.get_errno(), f"mmap of {size_bytes} bytes: {os.strerror(ctypes.get_errno())}")
     return (ctypes.c_char * size_bytes).from_address(address)
+
+
+def populate_memory(address: int, size_bytes: int) -> None:
+    """Makes the pages present in this process's tables, whatever another process did to the file. No news where it cannot."""
+    _libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(size_bytes), _MADV_POPULATE_READ)
 
 
 def unmap_memory(memory: ctypes.Array[ctypes.c_char]) -> None:
@@ -132,7 +139,19 @@ def parse(body: bytes) -> dict[str, Any]:
         raise WireError(f"not JSON: {body[:60]!r}") from error
     if not isinstance(message, dict):
         raise WireError(f"not an object: {body[:60]!r}")
-    return message
+    cleaned: dict[str, Any] = clean(message)
+    return cleaned
+
+
+def clean(value: Any) -> Any:
+    """The value with every string in it fit to be printed: no lone surrogates, no control characters but line ends and tabs."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode().translate(_UNPRINTABLE)
+    if isinstance(value, list):
+        return [clean(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): clean(item) for key, item in value.items()}
+    return value
 
 
 def _read_exactly(channel: socket.socket, count: int) -> bytes | None:

@@ -128,6 +128,8 @@ class Worker:
         self.plan, self.on_cuda = order, order["device"] != "cpu"
         modules.set_tf32(order["tf32"])
         self.map_shared(order)
+        if order["sha256"]:
+            modules.check_source(Path(order["path"]), order["sha256"])
         self.cls = modules.load_class(Path(order["path"]), order["class_name"])
         self.init = build_tree(order["init"], self.init_tensors(order))
         self.module = modules.construct(self.cls, self.init, order)
@@ -160,6 +162,7 @@ class Worker:
     def do_arm(self, order: dict[str, Any]) -> None:
         """Everything that can be done before the inputs exist; then sleeps until go, and runs the block."""
         self.held = []
+        self.region.populate()
         gc.collect(0)
         gc.disable()
         bases, specs, tree = self.plan["slots"], self.plan["leaves"], self.plan["arguments"]

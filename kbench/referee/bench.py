@@ -91,10 +91,10 @@ class Bench:
     def stateful(self) -> bool:
         return bool(self.description["mutated"])
 
-    def load_order(self, path: str, class_name: str, compile_mode: str | None) -> dict[str, Any]:
+    def load_order(self, path: str, sha256: str, class_name: str, compile_mode: str | None) -> dict[str, Any]:
         layout, description = self.layout, self.description
         return {
-            "path": path, "class_name": class_name, "compile": compile_mode,
+            "path": path, "sha256": sha256, "class_name": class_name, "compile": compile_mode,
             "init": description["init"], "init_leaves": [leaf.plain() for leaf in layout.init],
             "state": [leaf.plain() for leaf in layout.state], "leaves": [leaf.plain() for leaf in layout.leaves],
             "arguments": description["arguments"], "slots": list(layout.slots), "mode": self.mode,
@@ -121,7 +121,7 @@ class Bench:
             return None
         if (side, pair) not in self.workers:
             worker = self.new_worker(self.references.server(side), side)
-            order = self.load_order(self.path, "Model", "" if side == "compile" else None)
+            order = self.load_order(self.path, "", "Model", "" if side == "compile" else None)
             try:
                 worker.load(order, COMPILE_LIMIT_S)
             except (Tamper, WorkerGone, WorkerFailed, TimedOut) as error:

@@ -55,6 +55,7 @@ class Case:
     build_folder: str
     file: str  # the solution's file in the build folder
     class_name: str
+    sha256: str  # of that file; empty for a baseline
     protocol: Protocol
     baselines: tuple[str, ...] = ("eager", "compile")
     compile_mode: str | None = None  # of the candidate itself; builtin/compile only

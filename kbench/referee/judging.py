@@ -186,7 +186,7 @@ class Judging:
         """The pair's workers, loaded and with weights: the candidate's anew, the references' kept for later candidates."""
         with self.stage("workers"):
             self.candidate = self.candidate_worker()
-            order = self.bench.load_order(self.path, self.case.class_name, self.case.compile_mode)
+            order = self.bench.load_order(self.path, self.case.sha256, self.case.class_name, self.case.compile_mode)
             self.candidate.load(order, self.case.timeout_s)
             self.weights, self.freezer = self.candidate.weights, self.candidate.freezer.kind
             if self.weights == "by_seed":
