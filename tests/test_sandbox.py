@@ -66,6 +66,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
                 {**order, "mode": "own", "precision": "float32", "device": "cpu", "construct_seed": 0, "gpu": {}},
             )
             answer = protocol.receive(channel)
+            assert protocol.receive(channel) is None  # it has ended, and what it printed is flushed
         assert answer == {"say": "built"}, answer
         line = next(text for text in (folder / "log").read_text().splitlines() if text.startswith("LOOK "))
         yield json.loads(line.removeprefix("LOOK "))
