@@ -17,7 +17,7 @@ OWN_SHARE = 0.10  # custom: at least this share of a call's time in own code, ab
 STAND_IN_SHARE = (
     0.01  # of a call's time in own code that stands in for operators of the reference, beside a large product
 )
-REPLACED_SHARE = 0.1  # of the time of those operators, which fused code may well be faster than
+REPLACED_SHARE = 0.03  # of the time of those operators, which fused code may well be faster than
 MOSTLY_LIBRARY = 0.5  # below this, own code does most of the work whatever Python costs
 LIBRARY_SHARE = 0.05  # pure: at most this share in library operators that compute
 COMPILED = ("CompiledFxGraph", "Torch-Compiled Region", "Inductor", "TorchDynamo")
