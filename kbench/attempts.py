@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from kbench.refine import (
     verdict_name,
     verdict_text,
 )  # fmt: skip
+from kbench.source import source_hash
 from kbench.store import RunStore, load
 from kbench.types import Problem, Record, ReplyFacts, RunInfo, Solution, Status, Verdict, attempt_key
 
@@ -49,10 +49,6 @@ class Candidate:
     @property
     def solution_hash(self) -> str | None:
         return None if self.solution is None else source_hash(self.solution.source)
-
-
-def source_hash(source: str) -> str:
-    return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def solution_in(reply: Reply) -> Solution | None:
@@ -87,12 +83,7 @@ class Attempts:
 
     def settle_too_large(self, request: Request) -> bool:
         """Records a problem that is larger than the device, for which no reply is paid. Whether it did."""
-        reason = self.too_large(request.problem)
-        if reason is not None:
-            candidate = Candidate(request, Reply(), None)
-            self._record(candidate, replace(self._new_record(candidate, timestamp(), Status.NO_CODE, None, None),
-                                            status=None, not_run=reason))  # fmt: skip
-        return reason is not None
+        return self._too_large(Candidate(request, Reply(), None))
 
     def take(self, batch: Sequence[Asked], out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Request]:
         """Builds and judges what came in, records the attempts that end with it, and yields the next turn of those that go on."""

@@ -29,7 +29,7 @@ from kbench import __version__, environment, freezer, sandbox
 from kbench import scratch as scratch_folders
 from kbench.candidate import protocol
 from kbench.errors import RefereeError, SandboxError
-from kbench.processes import spawn
+from kbench.processes import one_shot
 from kbench.types import Build, Solution, Status
 
 BUILD_LIMIT_S = 600.0
@@ -142,18 +142,11 @@ class Builder:
 
     def ask(self, order: BuildOrder, box: sandbox.Sandbox, folder: Path) -> tuple[dict[str, Any], str]:
         """The build process's own words, and what it printed. Everything it started has ended when this returns."""
-        hold = freezer.create(f"kbench-{os.getpid()}-build-{os.urandom(4).hex()}", MEMORY_BYTES)
-        log_path = folder / "build.log"
-        log = os.open(log_path, os.O_CREAT | os.O_RDWR, 0o600)
+        log = folder / "build.log"
         limits = {"RLIMIT_FSIZE": MAX_FILE_BYTES, "RLIMIT_DATA": MEMORY_BYTES, "RLIMIT_NPROC": 512, "RLIMIT_CORE": 0}
-        try:
-            channel = spawn(box, {"role": "build", "limits": limits}, [], log, hold).channel
-            with channel:
-                answer = self.converse(order, box, channel)
-        finally:
-            os.close(log)
-            hold.close()
-        return answer, str(protocol.clean(read_capped(log_path, LOG_CHARS)))
+        with one_shot(box, "build", [], log, MEMORY_BYTES, limits) as channel:
+            answer = self.converse(order, box, channel)
+        return answer, str(protocol.clean(read_capped(log, LOG_CHARS)))
 
     def converse(self, order: BuildOrder, box: sandbox.Sandbox, channel: Any) -> dict[str, Any]:
         channel.settimeout(order.limit_s)
@@ -197,18 +190,17 @@ class Builder:
         target = folder / "built"
         target.mkdir()
         read, write = os.pipe()
-        hold = freezer.create(f"kbench-{os.getpid()}-pack-{os.urandom(4).hex()}", None)
-        try:
-            log = os.open(folder / "pack.log", os.O_CREAT | os.O_WRONLY, 0o600)
-            spawn(box, {"role": "pack", "limits": {}, "folder": box.build_path}, [write], log, hold).channel.close()
-            os.close(log)
-            os.close(write)
-            with os.fdopen(read, "rb") as stream, tarfile.open(fileobj=_Capped(stream), mode="r|") as archive:
-                extract(archive, target)
-        except tarfile.TarError as error:
-            raise _Unusable(f"the build folder could not be taken over: {error}") from error
-        finally:
-            hold.close()
+        with (
+            os.fdopen(read, "rb") as stream,
+            os.fdopen(write, "wb") as sink,
+            one_shot(box, "pack", [write], folder / "pack.log", folder=box.build_path),
+        ):
+            sink.close()  # the packing process alone holds it now, so that the stream ends with it
+            try:
+                with tarfile.open(fileobj=_Capped(stream), mode="r|") as archive:
+                    extract(archive, target)
+            except tarfile.TarError as error:
+                raise _Unusable(f"the build folder could not be taken over: {error}") from error
         return target
 
 

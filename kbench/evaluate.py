@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from kbench.errors import ConfigError, ProblemError
 from kbench.extract import detect_language
 from kbench.referee.case import PROTOCOLS, TORCH_DTYPE, Case, ProblemCase
 from kbench.referee.client import LaneReferee, Survey
+from kbench.source import source_hash
 from kbench.types import Build, Gate, Precision, Problem, Solution, Verdict
 
 
@@ -93,7 +93,7 @@ class Session:
         assert build.folder is not None
         settings = self.settings
         return Case(
-            problem, build.folder, SOLUTION_FILE, solution.class_name, source_sha256(solution),
+            problem, build.folder, SOLUTION_FILE, solution.class_name, "" if solution.builtin else source_hash(solution.source),
             PROTOCOLS[settings.protocol], settings.baselines,
             solution.compile_mode, "any" if solution.builtin else settings.policy, solution.builtin,
             settings.fresh_references, settings.timeout_s, self.calibration,
@@ -105,12 +105,6 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.referee.end()
         scratch.remove(self.scratch)
-
-
-def source_sha256(solution: Solution) -> str:
-    if solution.builtin:
-        return ""
-    return hashlib.sha256(solution.source.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 NOTHING_TO_BUILD = Build("", "", "", 0.0, cached=True)  # a baseline is the problem's own code

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +27,22 @@ class Server(Protocol):
 class Spawned:
     pid: int  # in the lane's namespace
     channel: socket.socket
+
+
+@contextmanager
+def one_shot(
+    box: Server, role: str, fds: Sequence[int], log: Path, memory_bytes: int | None = None,
+    limits: dict[str, int] | None = None, **request: Any,
+) -> Iterator[socket.socket]:  # fmt: skip
+    """The channel of a process that is forked for the length of the block; what it started ends with it. It prints to `log`."""
+    hold = freezer.create(f"kbench-{os.getpid()}-{role}-{os.urandom(4).hex()}", memory_bytes)
+    descriptor = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+    try:
+        with spawn(box, {"role": role, "limits": limits or {}, **request}, fds, descriptor, hold).channel as channel:
+            yield channel
+    finally:
+        os.close(descriptor)
+        hold.close()
 
 
 def spawn(box: Server, request: dict[str, Any], fds: Sequence[int], log: int, hold: freezer.Freezer) -> Spawned:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kbench import registry
-from kbench.attempts import source_hash
 from kbench.errors import ConfigError, ProblemError
 from kbench.evaluate import Settings
 from kbench.models.builtin import builtin_solution
+from kbench.source import source_hash
 from kbench.store import Run, latest
 from kbench.types import Precision, Problem, Record, Solution, Status, Verdict
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import threading
 import warnings
 from collections.abc import Iterator
@@ -11,6 +12,11 @@ from collections.abc import Iterator
 # 3.11.7, where two threads parse at once), and catch_warnings changes the filters of all threads.
 _PARSING = threading.Lock()
 BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+
+
+def source_hash(source: str) -> str:
+    """sha256 of a solution's text as it is stored, surrogates standing for the bytes that are no UTF-8."""
+    return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def parse(source: str | bytes) -> ast.Module:

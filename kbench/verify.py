@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kbench import aggregate, registry
-from kbench.attempts import source_hash
 from kbench.codec import encode
 from kbench.errors import KBenchError
 from kbench.leaderboard import FULL_SANDBOX
 from kbench.referee import clock
 from kbench.referee.case import PROTOCOLS, Calibration
+from kbench.source import source_hash
 from kbench.store import Run, latest, load
 from kbench.summary import read_summary
 from kbench.types import Record, RunInfo, Status, Timing, Verdict

@@ -13,23 +13,13 @@ import pytest
 from kbench import registry
 from kbench.evaluate import Session, read_solution
 from kbench.models.builtin import builtin_solution
-from kbench.types import Solution, Status, Verdict
+from kbench.types import Solution, Status
 
+from .candidate_files import RELU, header, judge
 from .conftest import CANDIDATES
 
 HOSTILE = sorted((CANDIDATES / "hostile").glob("*.py"))
 HONEST = sorted((CANDIDATES / "honest").glob("*.py"))
-RELU = "level1/019_relu"
-
-
-def header(path: Path, name: str, default: str) -> str:
-    found = re.search(rf"{name}:\s*([^\n\"]+)", path.read_text())
-    return found.group(1).strip() if found else default
-
-
-def judge(session: Session, path: Path) -> Verdict:
-    problem = registry.find(registry.discover(), header(path, "problem", RELU))
-    return session.judge(problem, read_solution(path))
 
 
 def leftovers(session: Session) -> set[str]:

@@ -13,7 +13,6 @@ import pytest
 
 from kbench import attestation, rejudge
 from kbench.aggregate import summarise
-from kbench.attempts import source_hash
 from kbench.cli import main
 from kbench.codec import encode
 from kbench.errors import ConfigError
@@ -22,6 +21,7 @@ from kbench.files import json_text, write_atomic
 from kbench.referee.case import QUICK, Calibration
 from kbench.referee.clock import assess
 from kbench.registry import discover
+from kbench.source import source_hash
 from kbench.store import load, to_line
 from kbench.summary import write_summary
 from kbench.types import BlockSample, Interval, Precision, Problem, Record, Solution, Speedup, Status, Verdict

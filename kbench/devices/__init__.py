@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import torch
 
+CHECKED_AT_ONCE = 4  # calls of a block whose whole outputs are compared, at most
+
 
 class Area(Protocol):
     """Memory of the lane's that worker processes map. `fd` is passed to them when they start, the ticket when they map it."""

@@ -13,7 +13,7 @@ import torch
 
 from kbench import environment
 from kbench.candidate import protocol
-from kbench.devices import Area
+from kbench.devices import CHECKED_AT_ONCE, Area
 
 FLUSH_FACTOR = 2  # times the last-level cache
 MAX_FLUSH_BYTES = 512 << 20
@@ -22,7 +22,6 @@ _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_FUTURE_WRITE = 1, 2, 4, 16
 _CHUNK_BYTES = 1 << 30
 SLOT_MEMORY_SHARE = 1 / 32  # of what is available: staging, three sides' slots and their outputs hold as much each
 MAX_SLOT_BYTES = 512 << 20
-CHECKED_AT_ONCE = 4
 
 _libc = ctypes.CDLL(None, use_errno=True)
 for _name in ("process_vm_readv", "process_vm_writev"):

@@ -16,13 +16,12 @@ from typing import Any
 import torch
 
 from kbench.candidate import driver, memory
-from kbench.devices import Area
+from kbench.devices import CHECKED_AT_ONCE, Area
 from kbench.errors import ConfigError
 
 FLUSH_FACTOR = 3  # times the L2
 SLOT_SHARE = 0.5  # of the device's memory: staging and the region hold the inputs, three sides the outputs
 ANSWER_SHARE = 0.08
-CHECKED_AT_ONCE = 4
 SPARE_BYTES = 6 << 30  # of freed memory that the lane may keep
 CANARY_ELEMENTS = 1 << 24
 CANARY_LAUNCHES = 4
@@ -159,11 +158,11 @@ class Cuda:
         self.sheet = torch.zeros(CANARY_ELEMENTS, device="cuda")
         self.nvml = _nvml(index)
         for _ in range(20):
-            self.canary_us()
+            self.probe_us()
         self.cache_bytes = int(self.properties.L2_cache_size)
         self.peaks = measured_peaks()
         self.peak_bytes_per_s: float | None = max(self.peaks.values())
-        self.idle_us = statistics.median(self.canary_us() for _ in range(20))
+        self.idle_us = statistics.median(self.probe_us() for _ in range(20))
 
     def area(self, name: str) -> DeviceArea:
         return DeviceArea(name)
@@ -181,16 +180,13 @@ class Cuda:
         self.buffer.add_(1)
         torch.cuda.synchronize()
 
-    def canary_us(self) -> float:
+    def probe_us(self) -> float:
         torch.cuda.synchronize()
         started = time.perf_counter_ns()
         for _ in range(CANARY_LAUNCHES):
             self.sheet.add_(1)
         torch.cuda.synchronize()
         return (time.perf_counter_ns() - started) / 1e3
-
-    def probe_us(self) -> float:
-        return self.canary_us()
 
     def is_late(self, probe_us: float, usual_us: Sequence[float]) -> bool:
         """`usual_us`: the canary after blocks of reference workers, which wait for all of their work."""
@@ -200,7 +196,7 @@ class Cuda:
 
     def wait_idle(self) -> None:
         deadline = time.monotonic() + IDLE_LIMIT_S
-        while self.canary_us() > 2 * self.idle_us and time.monotonic() < deadline:
+        while self.probe_us() > 2 * self.idle_us and time.monotonic() < deadline:
             time.sleep(0.01)
 
     def slot_bytes(self, call_inputs: int) -> int:

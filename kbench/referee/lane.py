@@ -2,6 +2,7 @@
 
     survey    what problems are built with, and how large they are   -> per problem, or why it cannot be run
     judge     judge one built candidate                              -> a Verdict
+    probe     what works on the device                               -> figures for kbench doctor
 
 Sandboxes start before torch is imported here, so that the imports run side by side.
 """
@@ -26,7 +27,7 @@ from kbench import environment, freezer, sandbox
 from kbench.candidate import protocol
 from kbench.codec import decode, encode
 from kbench.errors import KBenchError, ProblemError, RefereeError
-from kbench.processes import spawn
+from kbench.processes import one_shot
 from kbench.referee.case import TORCH_DTYPE, Case, ProblemCase
 from kbench.referee.references import References
 
@@ -67,19 +68,16 @@ class Lane:
         area = device.area("probe")
         area.allocate(PROBE_BYTES)
         plan = sandbox.Plan(devices=nodes(name), environment=environment.build_environment(name))
-        box, hold = self.new_box(plan), freezer.create(f"kbench-{os.getpid()}-probe-{os.urandom(3).hex()}", None)
-        log = os.open(self.scratch / "probe.log", os.O_CREAT | os.O_WRONLY, 0o600)
+        box = self.new_box(plan)
         try:
             box.wait_ready()
-            with spawn(box, {"role": "probe", "limits": {}}, [area.fd], log, hold).channel as channel:
+            with one_shot(box, "probe", [area.fd], self.scratch / "probe.log") as channel:
                 channel.settimeout(SURVEY_LIMIT_S)
                 protocol.send(channel, {"ticket": area.ticket()})
                 answered = protocol.receive(channel) is not None
             works = answered and bool((area.flat == PATTERN).all())
             return {"shared": works, "peaks": device.peaks, "canary_us": device.probe_us()}
         finally:
-            os.close(log)
-            hold.close()
             box.close()
             area.close()
 
@@ -201,20 +199,17 @@ class Lane:
 def fill(box: sandbox.Sandbox, build_folder: str, scratch: Path) -> None:
     """Brings a build into a sandbox that was started without one; files keep their times, or ninja would build again."""
     read, write = os.pipe()
-    hold = freezer.create(f"kbench-{os.getpid()}-unpack-{os.urandom(4).hex()}", None)
-    log = os.open(scratch / "unpack.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-    try:
-        channel = spawn(box, {"role": "unpack", "limits": {}, "folder": box.build_path}, [read], log, hold).channel
-        os.close(read)
-        with channel, os.fdopen(write, "wb") as stream:
-            subprocess.run(["tar", "--format=posix", "-C", build_folder, "-c", "."], check=True, stdout=stream)
-            stream.close()
-            channel.settimeout(SURVEY_LIMIT_S)
-            if channel.recv(2) != b"ok":
-                raise RefereeError(f"the build could not be brought into the sandbox: {box.last_words()}")
-    finally:
-        os.close(log)
-        hold.close()
+    with (
+        os.fdopen(read, "rb") as source,
+        os.fdopen(write, "wb") as stream,
+        one_shot(box, "unpack", [read], scratch / "unpack.log", folder=box.build_path) as channel,
+    ):
+        source.close()
+        subprocess.run(["tar", "--format=posix", "-C", build_folder, "-c", "."], check=True, stdout=stream)
+        stream.close()
+        channel.settimeout(SURVEY_LIMIT_S)
+        if channel.recv(2) != b"ok":
+            raise RefereeError(f"the build could not be brought into the sandbox: {box.last_words()}")
 
 
 def nodes(device: str) -> tuple[str, ...]:
@@ -222,24 +217,20 @@ def nodes(device: str) -> tuple[str, ...]:
 
 
 def survey_one(references: References, scratch: Path, problem: ProblemCase) -> dict[str, Any]:
-    hold = freezer.create(f"kbench-{os.getpid()}-survey-{os.urandom(4).hex()}", None)
-    log = os.open(scratch / "survey.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     path = references.add(problem.content_hash, problem.source)
+    limits = {"RLIMIT_CORE": 0}
     try:
-        channel = spawn(references.box, {"role": "survey", "limits": {"RLIMIT_CORE": 0}}, [], log, hold).channel
-        with channel:
+        with one_shot(references.box, "survey", [], scratch / "survey.log", limits=limits) as channel:
             channel.settimeout(SURVEY_LIMIT_S)
             protocol.send(channel, {"path": path, "shape": problem.shape, "precision": TORCH_DTYPE[problem.precision]})
             return protocol.receive(channel) or {"failed": "the process that loads it died"}
     except (OSError, protocol.WireError) as error:
         return {"failed": f"it could not be loaded: {error}"}
-    finally:
-        os.close(log)
-        hold.close()
 
 
 def serve(channel: socket.socket, lane: Lane) -> None:
-    while (request := protocol.receive(channel)) is not None:
+    broken = False
+    while not broken and (request := protocol.receive(channel)) is not None:
         try:
             answer = getattr(lane, request["do"])(request)
         except KBenchError as error:
@@ -250,10 +241,6 @@ def serve(channel: socket.socket, lane: Lane) -> None:
             answer = {"failed": "RefereeError", "text": traceback.format_exc()[-8000:]}
             lane.close()
             broken = lane.device is not None and lane.device.name != "cpu"  # an error of CUDA's stays with the process
-            protocol.send(channel, answer)
-            if broken:
-                return
-            continue
         protocol.send(channel, answer)
 
 

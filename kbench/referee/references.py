@@ -22,7 +22,7 @@ class SubServer:
     """A second fork server inside a sandbox, with more imported: torch.compile's machinery takes 3 s and serves many."""
 
     def __init__(self, box: sandbox.Sandbox, preload: Sequence[str], folder: Path) -> None:
-        self.box, self.build_path = box, box.build_path
+        self.box = box
         self.hold = freezer.create(f"kbench-{os.getpid()}-server-{os.urandom(3).hex()}", None)
         log = os.open(folder / "compile-server.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         self.control = spawn(

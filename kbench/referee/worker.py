@@ -34,7 +34,7 @@ class Block:
 
 
 class Worker:
-    """One candidate or reference process. `freezer` and `table` are its own and end with it; `region` is its side's."""
+    """One candidate or reference process. `freezer` and `table` are its own and end with it; `region` is every side's."""
 
     def __init__(
         self, box: sandbox.Sandbox | SubServer, layout: Layout, device: Device, region: Area, folder: Path, name: str,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +12,12 @@ import pytest
 from kbench import environment, registry
 from kbench.evaluate import Session, Settings, read_solution
 from kbench.models.builtin import builtin_solution
-from kbench.types import Status, Verdict
+from kbench.types import Status
+from tests.candidate_files import RELU, header, judge
 
 CANDIDATES = Path(__file__).parent / "candidates"
 HOSTILE = sorted((CANDIDATES / "hostile").glob("*.py"))
 HONEST = sorted((CANDIDATES / "honest").glob("*.py"))
-RELU = "level1/019_relu"
 
 pytestmark = [
     pytest.mark.gpu,
@@ -34,16 +33,6 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     )
     with Session(settings) as opened:
         yield opened
-
-
-def header(path: Path, name: str, default: str) -> str:
-    found = re.search(rf"{name}:\s*([^\n\"]+)", path.read_text())
-    return found.group(1).strip() if found else default
-
-
-def judge(session: Session, path: Path) -> Verdict:
-    problem = registry.find(registry.discover(), header(path, "problem", RELU))
-    return session.judge(problem, read_solution(path))
 
 
 @pytest.mark.parametrize("path", HONEST, ids=lambda p: p.stem)
