@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -242,32 +241,3 @@ def best_at_k(scores: Sequence[float], k: int) -> float | None:
 def _best_shares(n: int, k: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     draws = math.comb(n, k)
     return np.array([math.comb(i - 1, k - 1) / draws for i in range(1, n + 1)])
-
-
-# ---- the clock's straight line ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class AffineFit:
-    """elapsed = intercept + slope * k, all in microseconds."""
-
-    slope: float  # time of a call, free of fixed overhead
-    intercept: float  # fixed overhead of a block
-    residual_rms: float  # of the medians against the line, over the distinct k
-
-
-def affine_fit(k: Sequence[float], elapsed_us: Sequence[float]) -> AffineFit:
-    """Weighted least squares through the median time of each distinct k, weight 1/k: noise grows with length.
-
-    ValueError unless the two are equally long and k takes at least two values, all above 0.
-    """
-    if len(k) != len(elapsed_us) or len(set(k)) < 2 or min(k) <= 0:
-        raise ValueError(f"no line through {len(elapsed_us)} times at {len(set(k))} lengths")
-    lengths, times = np.asarray(k, dtype=float), np.asarray(elapsed_us, dtype=float)
-    x = np.unique(lengths)
-    y = np.array([np.median(times[lengths == length]) for length in x])
-    weights = 1 / x / np.sum(1 / x)
-    x_mean, y_mean = weights @ x, weights @ y
-    slope = float(weights @ ((x - x_mean) * (y - y_mean)) / (weights @ (x - x_mean) ** 2))
-    intercept = float(y_mean - slope * x_mean)
-    return AffineFit(slope, intercept, float(np.sqrt(np.mean((y - intercept - slope * x) ** 2))))

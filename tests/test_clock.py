@@ -64,7 +64,7 @@ def test_sleeping_in_small_blocks_buys_nothing() -> None:
 
 def test_doing_less_in_large_blocks_than_in_small_ones_is_seen() -> None:
     batched = [BlockSample("candidate", 0, k, 300.0 + 3000.0 * min(k, 5)) for k in CALLS]
-    found = clock.shrinks(batched + blocks("eager", 0, 3000.0), ["eager"])
+    found = clock.shrinks(batched + blocks("eager", 0, 3000.0), ["eager"], "cpu")
     assert found == pytest.approx(2.0, rel=0.05)
 
 
@@ -76,14 +76,14 @@ def test_a_machine_that_disturbs_the_reference_accuses_nobody() -> None:
     found = clock.assess(
         [*batched, *disturbed, BlockSample("eager", 0, 0, 300.0)], ["eager"], Calibration(), False, "cpu"
     )
-    assert clock.shrinks(batched + disturbed, ["eager"]) is None
+    assert clock.shrinks(batched + disturbed, ["eager"], "cpu") is None
     assert "noisy" in found.flags
 
 
 def test_what_the_reference_does_too_is_no_accusation() -> None:
     cold = dict.fromkeys(CALLS, 9000.0)  # cold weights: every side pays once a block
     samples = blocks("candidate", 0, 1000.0, extra=cold) + blocks("eager", 0, 1000.0, extra=cold)
-    assert clock.shrinks(samples, ["eager"]) is None
+    assert clock.shrinks(samples, ["eager"], "cpu") is None
 
 
 def test_one_disturbed_block_does_not_move_the_result() -> None:
@@ -156,3 +156,47 @@ def test_a_call_below_ten_microseconds_is_marked_latency_bound() -> None:
         device="cpu",
     )
     assert "latency_bound" in timing.flags
+
+
+def gpu_rounds(
+    pair: int,
+    call_us: dict[str, float],
+    overhead_us: dict[str, float],
+    power: tuple[float, ...] = (1.0, 1.03, 0.98, 1.01),
+) -> list[BlockSample]:
+    """Rounds of all sides; `power` is what the inputs of a round make of every side's call."""
+    rounds = [BlockSample("eager", pair, 0, 250.0)]
+    for turn, k in enumerate(k for _ in range(2) for k in (1, 2, 4, 5)):
+        rounds += [
+            BlockSample(side, pair, k, overhead_us[side] + k * t * power[turn % len(power)])
+            for side, t in call_us.items()
+        ]
+    return rounds
+
+
+def gpu(samples: list[BlockSample], baseline: str) -> float:
+    told = clock.assess(samples, ["eager", "compile"], Calibration(), True, "cuda:0").speedup(baseline)
+    assert told is not None
+    return told.value
+
+
+def test_on_a_gpu_the_first_launches_of_a_block_are_no_part_of_a_call() -> None:
+    call = {"candidate": 1200.0, "eager": 1200.0, "compile": 1200.0}
+    samples = gpu_rounds(0, call, {"candidate": 600.0, "eager": 600.0, "compile": 850.0}, power=(1.0,))
+    assert gpu(samples, "eager") == pytest.approx(1.0, abs=1e-6)
+    assert gpu(samples, "compile") == pytest.approx(1.0, abs=1e-6)
+
+
+def test_on_a_gpu_what_the_inputs_make_of_a_round_moves_no_ratio() -> None:
+    call = {"candidate": 10_000.0, "eager": 15_000.0, "compile": 12_000.0}
+    samples = gpu_rounds(0, call, dict.fromkeys(call, 500.0))
+    assert gpu(samples, "eager") == pytest.approx(1.5, rel=1e-3)
+    assert gpu(samples, "compile") == pytest.approx(1.2, rel=1e-3)
+
+
+def test_on_a_gpu_sleep_in_small_blocks_is_charged_beyond_the_references_overhead() -> None:
+    # Affine to the eye: 1200 us a call, and sleep of 240 us for each call that is missing to five.
+    samples = gpu_rounds(
+        0, {"candidate": 960.0, "eager": 1200.0}, {"candidate": 500.0 + 1200.0, "eager": 500.0}, (1.0,)
+    )
+    assert gpu(samples, "eager") < 1.01

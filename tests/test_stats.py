@@ -255,37 +255,3 @@ def _consistent(covered: int, trials: int, low: float, high: float) -> bool:
 
 def test_rate_interval_of_no_problem_is_unknown() -> None:
     assert stats.rate_interval([]) is None
-
-
-@given(st.floats(0.5, 1e4), st.floats(-50, 1e3), st.lists(st.integers(1, 512), min_size=4, unique=True))
-def test_affine_fit_finds_an_exact_line(slope: float, intercept: float, lengths: list[int]) -> None:
-    fit = stats.affine_fit(lengths, [intercept + slope * k for k in lengths])
-    assert (fit.slope, fit.intercept) == pytest.approx((slope, intercept), rel=1e-6, abs=1e-4 * slope)
-    assert fit.residual_rms < 1e-5 * (slope * max(lengths) + abs(intercept))
-
-
-def test_affine_fit_agrees_with_numpys_weighted_polyfit() -> None:
-    rng = np.random.default_rng(3)
-    k = np.repeat([1, 4, 16, 64, 256], 5)
-    elapsed = 20 + 7.5 * k + rng.normal(0, 1, len(k)) * np.sqrt(k)
-    medians = [float(np.median(elapsed[k == length])) for length in np.unique(k)]
-    slope, intercept = np.polyfit(np.unique(k), medians, 1, w=1 / np.sqrt(np.unique(k)))
-    fit = stats.affine_fit(list(k), list(elapsed))
-    assert (fit.slope, fit.intercept) == pytest.approx((slope, intercept), rel=1e-9)
-
-
-def test_affine_fit_is_not_moved_by_one_disturbed_block() -> None:
-    k = [1, 1, 1, 8, 8, 8, 64, 64, 64]
-    elapsed = [10.0 * length + 5 for length in k]
-    elapsed[7] *= 30
-    assert stats.affine_fit(k, elapsed).slope == pytest.approx(10)
-
-
-def test_affine_fit_shows_a_curve_in_its_residual() -> None:
-    k = [1, 8, 64, 512]
-    assert stats.affine_fit(k, [length**1.2 for length in k]).residual_rms > 10
-
-
-def test_affine_fit_needs_two_lengths() -> None:
-    with pytest.raises(ValueError, match="no line"):
-        stats.affine_fit([4, 4, 4], [1.0, 2.0, 3.0])

@@ -105,6 +105,7 @@ class Worker:
     def __init__(self, channel: socket.socket, go: int, table: int, region: int) -> None:
         self.channel, self.fds = channel, {"go": go, "table": table, "region": region}
         self.held: list[Any] = []
+        self.clones: dict[tuple[int, int], torch.Tensor] = {}  # where outputs are kept that cannot stay where they are
         self.names: dict[str, str] = {}
 
     def run(self) -> None:
@@ -186,12 +187,21 @@ class Worker:
             for i, arguments in enumerate(calls):
                 structure, leaves = flatten(call(*arguments))
                 if clone:
-                    leaves = [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+                    leaves = [self.kept(i, place, leaf) for place, leaf in enumerate(leaves)]
                 publish(i, structure, leaves)
                 held.append(leaves)
         self.publish_state()
         if self.on_cuda:  # of this stream: work left on another is work that the caller of forward would not wait for
             torch.cuda.current_stream().synchronize()
+
+    def kept(self, call: int, place: int, leaf: Any) -> Any:
+        """A copy of an output, in memory that stays the same from block to block."""
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        own = self.clones.get((call, place))
+        if own is None or own.shape != leaf.shape or own.dtype != leaf.dtype or own.device != leaf.device:
+            own = self.clones[call, place] = torch.empty_like(leaf)
+        return own.copy_(leaf)
 
     def publish_state(self) -> None:
         own = modules.tensors_of(self.module) if self.names else {}
@@ -213,6 +223,7 @@ class Worker:
 
     def do_rest(self, order: dict[str, Any]) -> dict[str, Any]:
         self.held = []
+        self.clones = {}
         if self.on_cuda:
             torch.cuda.empty_cache()
         return {}

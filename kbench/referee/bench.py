@@ -126,17 +126,17 @@ class Bench:
                 worker.load(order, COMPILE_LIMIT_S)
             except (Tamper, WorkerGone, WorkerFailed, TimedOut) as error:
                 worker.close()
-                self.fail(side, error)
+                self.fail(side, str(error))
                 return None
             worker.freeze()
             self.workers[side, pair] = worker
         return self.workers[side, pair]
 
-    def fail(self, side: str, error: Exception) -> None:
+    def fail(self, side: str, reason: str) -> None:
         """Eager must work; a torch.compile that does not is recorded and its column stays empty."""
         if side == "eager":
-            raise RefereeError(f"{self.problem.id}: the eager reference failed: {error}")
-        self.failures[side] = str(error)
+            raise RefereeError(f"{self.problem.id}: the eager reference failed: {reason}")
+        self.failures[side] = reason
         for key in [key for key in self.workers if key[0] == side]:
             self.workers.pop(key).close()
 

@@ -14,6 +14,7 @@ from kbench.referee import compare, outputs
 from kbench.referee.bench import Bench
 from kbench.referee.layout import Answer
 from kbench.referee.outputs import Published, Wrong, output_name
+from kbench.referee.stages import Stages
 from kbench.referee.worker import Block, Worker
 from kbench.types import FailedCall, Gate, Mismatch, Status
 
@@ -26,8 +27,8 @@ _random = random.SystemRandom()
 class Checks:
     """Gathers evidence over a judging. Every method raises outputs.Wrong at the first failure."""
 
-    def __init__(self, bench: Bench, oracle_s: float) -> None:
-        self.bench = bench
+    def __init__(self, bench: Bench, oracle_s: float, stage: Stages) -> None:
+        self.bench, self.stage = bench, stage
         self.budgets: dict[str, compare.Budget] = {}
         self.checked = self.sliced = self.blocks = self.state_checks = self.decoys = 0
         self.mismatch: Mismatch | None = None
@@ -46,9 +47,11 @@ class Checks:
         }
         taken = {call: [outputs.take(worker.hands, item) for item in rows[call]] for call in chosen}
         states = self.read_state(worker, block)
-        self.leave_decoys(worker, rows, taken)
+        with self.stage("decoys"):
+            self.leave_decoys(worker, rows, taken)
         follow = self.bench.stateful and len(rows) <= STATE_CHECK_CALLS
-        selected = self.bench.expect(block.slots, chosen, follow)
+        with self.stage("oracle"):
+            selected = self.bench.expect(block.slots, chosen, follow)
         for place, call in enumerate(chosen):
             self.failed_call = replace(recipes[block.slots[call]], calls_before=call)
             for item, actual in zip(rows[call], taken[call], strict=True):
@@ -79,7 +82,8 @@ class Checks:
         if not picked:
             return
         calls = list(picked)
-        self.bench.expect_rows([block.slots[call] for call in calls], list(picked.values()))
+        with self.stage("oracle"):
+            self.bench.expect_rows([block.slots[call] for call in calls], list(picked.values()))
         for output, answer in enumerate(self.bench.layout.row_answers):
             actual = torch.stack([slices[call][output] for call in calls])
             name = output_name(self.bench.layout, output)

@@ -1,17 +1,24 @@
 """From blocks to the time of a call. The lane's wall clock is the only source; nothing here comes from a worker.
 
-A block of K calls takes overhead + K * t. The overhead is measured, not extrapolated: blocks of no call at all, run by a
-reference worker, which a candidate cannot touch. A side's time of a call is the fast decile of (elapsed - overhead) / K
-over its blocks, weighted by K (the median on a GPU): what disturbs a CPU only ever adds, and no candidate can make a block
-look faster than it ran. On a shared two-core machine the log-ratio of an A/A pair had a standard deviation of 0.08 so, of
-0.16 with the median, and of 0.31 with the slope over K. A candidate that sleeps in small blocks, to flatten a slope, gains
-nothing; one that does less in large blocks than in small ones breaks proportionality, and that is a verdict.
+A block of K calls takes overhead + K * t. What is subtracted is measured on reference workers, which a candidate cannot touch.
+
+On a CPU it is a block of no call at all, and a side's time of a call is the fast decile of (elapsed - overhead) / K over its
+blocks, weighted by K: what disturbs a CPU only ever adds. On a shared two-core machine the log-ratio of an A/A pair had a
+standard deviation of 0.08 so, of 0.16 with the median, and of 0.31 with the slope over K.
+
+On a GPU the first launches of a block cost some 300 us more than an empty one does, and torch.compile's cost 250 us more than
+eager's: a side's overhead is the intercept of its own blocks over K, and a candidate's is at most the references'. What the
+values of its inputs make of a call (power: 3 % on an 8192 matmul) is common to the sides of a round, so a ratio is the median
+of the rounds' ratios.
+
+A candidate that sleeps in small blocks, to flatten a slope, gains nothing beyond that bound; one that does less in large
+blocks than in small ones breaks proportionality, and that is a verdict.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,14 +68,30 @@ class SideFit:
     spread: float  # longest time of a call over the shortest; what noise does to one that is proportional
 
 
-def fit_side(samples: Sequence[BlockSample], overhead_us: float, fast_share: float) -> SideFit:
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The blocks of one side in one pair, in the order of the rounds."""
+
+    calls: Figures
+    elapsed_us: Figures
+
+    def each_us(self, overhead_us: float) -> Figures:
+        """Time of a call, block by block."""
+        left = np.maximum(self.elapsed_us - overhead_us, (1 - MOST_OVERHEAD) * self.elapsed_us)
+        return np.asarray(left / self.calls)
+
+
+def blocks_of(samples: Sequence[BlockSample], side: str, pair: int) -> Blocks:
+    own = [s for s in samples if s.side == side and s.pair == pair and s.k]
+    return Blocks(np.array([s.k for s in own], dtype=float), np.array([s.elapsed_us for s in own]))
+
+
+def fit_side(blocks: Blocks, overhead_us: float, fast_share: float) -> SideFit:
     """Time of a call of one side in one pair: the `fast_share` quantile over its blocks, weighted by K."""
-    calls = np.array([s.k for s in samples], dtype=float)
-    elapsed = np.array([s.elapsed_us for s in samples])
-    each = np.maximum(elapsed - overhead_us, (1 - MOST_OVERHEAD) * elapsed) / calls
+    calls, each = blocks.calls, blocks.each_us(overhead_us)
     distinct = np.unique(calls)
     small, large = np.isin(calls, distinct[:2]), np.isin(calls, distinct[-2:])
-    single = float((elapsed / calls)[calls == distinct[0]].min())
+    single = float((blocks.elapsed_us / calls)[calls == distinct[0]].min())
     return SideFit(
         weighted_quantile(each, calls, fast_share),
         single,
@@ -90,20 +113,70 @@ def overhead(samples: Sequence[BlockSample], fast_share: float) -> float:
     return float(np.quantile(empty, fast_share, method="lower")) if empty else 0.0
 
 
+def intercepts(found: Mapping[tuple[str, int], Blocks], sides: Sequence[str], empty_us: float) -> dict[str, float]:
+    """What a block of each side costs beside its calls. No candidate's is more than the references'.
+
+    The first reference's comes from its own blocks, the others' from their distance to it in the same round, since the inputs
+    of a round move all sides alike.
+    """
+    first = sides[1]
+    pairs = sorted({pair for _, pair in found})
+    base = max(empty_us, _intercept([(found[first, p].calls, found[first, p].elapsed_us) for p in pairs]))
+    over = {first: base}
+    for side in sides:
+        if side != first:
+            apart = [_apart(found[first, p], found[side, p]) for p in pairs]
+            over[side] = max(empty_us, base + _intercept(apart))
+    over["candidate"] = min(over["candidate"], max(over[side] for side in sides[1:]))
+    return over
+
+
+def _apart(first: Blocks, second: Blocks) -> tuple[Figures, Figures]:
+    rounds = min(len(first.calls), len(second.calls))
+    same = first.calls[:rounds] == second.calls[:rounds]
+    return first.calls[:rounds][same], (second.elapsed_us[:rounds] - first.elapsed_us[:rounds])[same]
+
+
+def _intercept(pairs: Sequence[tuple[Figures, Figures]]) -> float:
+    """Median over all blocks of what a line through the blocks of a pair leaves at K = 0; the line has the median slope."""
+    left: list[float] = []
+    for calls, values in pairs:
+        first, second = np.triu_indices(len(calls), 1)
+        far = calls[first] != calls[second]
+        run, rise = (calls[second] - calls[first])[far], (values[second] - values[first])[far]
+        if len(run):
+            left += list(values - weighted_quantile(rise / run, np.abs(run), 0.5) * calls)
+    return float(np.median(left)) if left else 0.0
+
+
+def by_rounds(baseline: Blocks, candidate: Blocks, over: Sequence[float]) -> float:
+    """Baseline time over candidate time: the median over rounds, weighted by K. `over`: the overhead of each."""
+    rounds = min(len(baseline.calls), len(candidate.calls))
+    ratios = baseline.each_us(over[0])[:rounds] / candidate.each_us(over[1])[:rounds]
+    same = baseline.calls[:rounds] == candidate.calls[:rounds]
+    return weighted_quantile(ratios[same], baseline.calls[:rounds][same], 0.5)
+
+
 def assess(
     samples: Sequence[BlockSample], baselines: Sequence[str], calibration: Calibration, interval: bool,
     device: str,
 ) -> Timing:  # fmt: skip
     """Timing from raw blocks: per pair a time for each side, per baseline the geometric mean of the pairs' ratios."""
     pairs = sorted({s.pair for s in samples})
-    sides = ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
-    fast_share = FAST_SHARE if device == "cpu" else 0.5
-    fits = fit_all(samples, sides, fast_share)
+    sides = sides_of(samples, baselines)
+    on_gpu = device != "cpu"
+    fast_share = 0.5 if on_gpu else FAST_SHARE
+    found, over = measured(samples, sides, fast_share, on_gpu)
+    fits = {(side, p): fit_side(found[side, p], over[side, p], fast_share) for side, p in found}
     latency = {side: float(np.median([fits[side, p].latency_us for p in pairs])) for side in sides}
     flags = ["latency_bound"] if latency["candidate"] < LATENCY_BOUND_US else []
     speedups = []
     for baseline in sides[1:]:
-        ratios = [fits[baseline, p].latency_us / fits["candidate", p].latency_us for p in pairs]
+        if on_gpu:
+            keys = [((baseline, p), ("candidate", p)) for p in pairs]
+            ratios = [by_rounds(found[b], found[c], (over[b], over[c])) for b, c in keys]
+        else:
+            ratios = [fits[baseline, p].latency_us / fits["candidate", p].latency_us for p in pairs]
         spread = pooled_spread(calibration, latency["candidate"], latency[baseline])
         speedups.append(_speedup(baseline, ratios, spread if interval else None))
         if _noisy(ratios, spread):
@@ -124,24 +197,32 @@ def assess(
     )  # fmt: skip
 
 
-def fit_all(samples: Sequence[BlockSample], sides: Sequence[str], fast_share: float) -> dict[tuple[str, int], SideFit]:
-    fits = {}
-    for pair in sorted({s.pair for s in samples}):
-        own = [s for s in samples if s.pair == pair]
-        spent = overhead(own, fast_share)
-        for side in sides:
-            fits[side, pair] = fit_side([s for s in own if s.side == side and s.k], spent, fast_share)
-    return fits
+def sides_of(samples: Sequence[BlockSample], baselines: Sequence[str]) -> list[str]:
+    return ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
 
 
-def shrinks(samples: Sequence[BlockSample], baselines: Sequence[str]) -> float | None:
+def measured(
+    samples: Sequence[BlockSample], sides: Sequence[str], fast_share: float, on_gpu: bool
+) -> tuple[dict[tuple[str, int], Blocks], dict[tuple[str, int], float]]:
+    """The blocks of each side and pair, and the overhead that each has."""
+    pairs = sorted({s.pair for s in samples})
+    found = {(side, p): blocks_of(samples, side, p) for side in sides for p in pairs}
+    if on_gpu and len(sides) > 1:
+        own = intercepts(found, sides, overhead(samples, fast_share))
+        return found, {(side, p): own[side] for side, p in found}
+    empty = {p: overhead([s for s in samples if s.pair == p], fast_share) for p in pairs}
+    return found, {(side, p): empty[p] for side, p in found}
+
+
+def shrinks(samples: Sequence[BlockSample], baselines: Sequence[str], device: str) -> float | None:
     """How much more a candidate's call takes in small blocks than in large ones, beyond how far the references' own times stray.
 
     The least over the pairs, so that one disturbed block accuses nobody, and a disturbed machine does not either. None where
     it is below SHRINKS.
     """
-    sides = ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
-    fits = fit_all(samples, sides, fast_share=0.5)
+    sides = sides_of(samples, baselines)
+    found, over = measured(samples, sides, 0.5, device != "cpu")
+    fits = {(side, p): fit_side(found[side, p], over[side, p], 0.5) for side, p in found}
     pairs = sorted({s.pair for s in samples})
     excess = [
         fits["candidate", p].shrinkage / max(1.0, *(fits[side, p].spread for side in sides[1:]), 1.0) for p in pairs

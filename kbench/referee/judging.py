@@ -6,7 +6,6 @@ for each pair:  start workers -> for each round: fresh inputs -> candidate, eage
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from kbench.referee.case import Case
 from kbench.referee.checks import Checks
 from kbench.referee.outputs import Wrong
 from kbench.referee.references import SubServer
+from kbench.referee.stages import Stages
 from kbench.referee.wire import Tamper, TimedOut, WorkerFailed, WorkerGone
 from kbench.referee.worker import Block, Worker
 from kbench.types import BlockSample, FailedCall, Gate, Status, Timing, Verdict
@@ -33,6 +33,10 @@ REFERENCE_LIMIT_S = 300.0
 MOST_AGAIN = 8  # rounds in a row that say nothing
 MOST_BUSY = 3  # of them with work left behind done by the candidate; noise does that once
 THROTTLED = 0xE8  # NVML's bits for hardware slowdown, thermal slowdown (software, hardware) and power brake
+COMPILERS_WORDS = (  # of what can only compile on a device: Triton's first call, an extension loaded there
+    "CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct", "RuntimeError: Error building",
+    "RuntimeError: PassManager::run failed",
+)  # fmt: skip
 EXTRA_PAIRS = 2  # before an accusation that noise could have made
 BUSY, MOVED = "the device was still busy after done", "outputs lie in memory that was not mapped yet"
 _random = random.SystemRandom()
@@ -46,10 +50,6 @@ class Again(Exception):
         self.side, self.reason = side, reason
 
 
-class ReferenceFailed(Exception):
-    """A reference worker did not get through a block."""
-
-
 class Judging:
     """State of one judging. `run` is the line; everything else serves it."""
 
@@ -57,8 +57,8 @@ class Judging:
         """`box` is whence the candidate's workers are forked, `path` its file there."""
         self.bench, self.case, self.box, self.rung, self.path = bench, case, box, rung, path
         self.device = bench.device
-        self.checks = Checks(bench, case.protocol.oracle_s)
-        self.seconds: dict[str, float] = {}
+        self.stage = Stages()
+        self.checks = Checks(bench, case.protocol.oracle_s, self.stage)
         self.samples: list[BlockSample] = []
         self.recipes: dict[int, FailedCall] = {}  # slot -> how its inputs were made
         self.weight_seed = self.master_seed = 0
@@ -85,7 +85,8 @@ class Judging:
         except WorkerGone as error:
             return self.refuse(Status.RUNTIME_ERROR, "answered", f"{error}{self.death()}")
         except WorkerFailed as error:
-            return self.refuse(Status.RUNTIME_ERROR, "answered", error.last, error.text)
+            status = Status.COMPILE_ERROR if error.last.startswith(COMPILERS_WORDS) else Status.RUNTIME_ERROR
+            return self.refuse(status, "answered", error.last, error.text)
         finally:
             if self.candidate is not None:
                 self.candidate.close()
@@ -112,10 +113,10 @@ class Judging:
         """Noise can look like work that is done only in small blocks. More pairs tell: all of them must show it."""
         pairs = self.case.protocol.pairs
         for extra in range(EXTRA_PAIRS):
-            if clock.shrinks(self.samples, self.case.baselines) is None:
+            if clock.shrinks(self.samples, self.case.baselines, self.device.name) is None:
                 return
             self.judge_pair(pairs + extra)
-        shrinkage = clock.shrinks(self.samples, self.case.baselines)
+        shrinkage = clock.shrinks(self.samples, self.case.baselines, self.device.name)
         if shrinkage is not None:
             told = f"a call takes {shrinkage:.1f} times as long in small blocks as in large ones, and eager's does not"
             raise Wrong(Status.TIMING_INVALID, "clock", told)
@@ -149,6 +150,9 @@ class Judging:
             except Again as error:
                 again.append(error)
                 self.again[f"{error.side}: {error.reason.partition(' (')[0]}"] += 1
+            moved = [error.side for error in again if error.reason == MOVED]
+            for side in {side for side in moved if moved.count(side) > 1 and side in sides}:
+                sides[side].clone = True  # clones stay where they are
             busy = [error for error in again if error.side == "candidate" and error.reason.startswith(BUSY)]
             if len(busy) >= MOST_BUSY:
                 raise Wrong(Status.TIMING_INVALID, "finished", busy[-1].reason)
@@ -158,16 +162,27 @@ class Judging:
 
     def blocks(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
         self.fresh_inputs(calls, families=turn < SETTLING)
-        self.get_ready(sides["candidate"])  # while the inputs lie in staging alone: all sides read them in one place
         samples = self.empty_block(sides, pair)
-        for side in list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides)):
-            try:
+        order = list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides))
+        for side in order:  # while the inputs lie in staging alone, since all sides read them in one place
+            with self.charged(side, sides):
+                self.get_ready(sides[side])
+        for side in [side for side in order if side in sides]:
+            with self.charged(side, sides):
                 samples.append(self.play(side, sides[side], calls, pair))
-            except ReferenceFailed as error:
-                self.bench.fail(side, error)  # raises for eager; a torch.compile that fails leaves its column empty
-                del sides[side]
-                self.samples = [sample for sample in self.samples if sample.side != side]
         return [sample for sample in samples if sample.side in sides]
+
+    @contextmanager
+    def charged(self, side: str, sides: dict[str, Worker]) -> Iterator[None]:
+        """The candidate's failures are its own. Eager must work; a torch.compile that does not leaves its column empty."""
+        try:
+            yield
+        except (Tamper, WorkerGone, WorkerFailed, TimedOut, Wrong) as error:
+            if side == "candidate":
+                raise
+            self.bench.fail(side, f"the {side} reference failed in a block: {error}")
+            del sides[side]
+            self.samples = [sample for sample in self.samples if sample.side != side]
 
     def trace(self, sides: dict[str, Worker]) -> None:
         """One call under the worker's own profiler, candidate and eager: who did the work, as they tell it."""
@@ -266,23 +281,17 @@ class Judging:
         side = next((side for side in sides if side != "candidate"), None)
         if side is None:
             return []
-        sides[side].arm(REFERENCE_LIMIT_S)
+        if not sides[side].armed:
+            sides[side].arm(REFERENCE_LIMIT_S)
         block = sides[side].block((), self.device.flush, REFERENCE_LIMIT_S)
         return [BlockSample(side, pair, 0, block.elapsed_us)]
 
     def play(self, side: str, worker: Worker, calls: int, pair: int) -> BlockSample:
         """One block of one side, and what is done while it stands frozen afterwards."""
-        try:
-            if side != "candidate":
-                self.get_ready(worker)
-            block = self.run_block(side, worker)
-            rows = outputs.published(self.bench.layout, self.bench.description["structure"], block.table, calls)
-            self.keep_apart(side, worker, rows)
-            self.reach(side, worker, rows)
-        except (Tamper, WorkerGone, WorkerFailed, TimedOut, Wrong) as error:
-            if side == "candidate":
-                raise
-            raise ReferenceFailed(f"the {side} reference failed in a block: {error}") from error
+        block = self.run_block(side, worker)
+        rows = outputs.published(self.bench.layout, self.bench.description["structure"], block.table, calls)
+        self.keep_apart(side, worker, rows)
+        self.reach(side, worker, rows)
         self.last_elapsed[side] = block.elapsed_us
         sample = BlockSample(side, pair, calls, block.elapsed_us, self.device.conditions())
         with self.stage("checks"):
@@ -290,7 +299,8 @@ class Judging:
                 self.calls_made += calls
                 self.check(worker, block, rows)
             else:
-                self.checks.disturb(worker, rows)
+                with self.stage("decoys"):
+                    self.checks.disturb(worker, rows)
         return sample
 
     def check(self, worker: Worker, block: Block, rows: list[list[outputs.Published]]) -> None:
@@ -308,7 +318,7 @@ class Judging:
             return
         if self.bench.stateful:
             self.give_weights(worker)
-        worker.arm(self.case.timeout_s)
+        worker.arm(REFERENCE_LIMIT_S if worker is not self.candidate else self.case.timeout_s)
 
     def keep_apart(self, side: str, worker: Worker, rows: list[list[outputs.Published]]) -> None:
         """A static output buffer: from here on the worker program clones each output, inside the clock."""
@@ -339,27 +349,15 @@ class Judging:
                 self.device.flush()
 
         limit_s = self.case.timeout_s if side == "candidate" else REFERENCE_LIMIT_S
-        started = time.monotonic()
-        inputs = self.seconds.get("inputs", 0.0)
-        block = worker.block(self.order, prepare, limit_s)
-        probe_us = self.device.probe_us()
+        with self.stage(f"blocks of {side}"):
+            block = worker.block(self.order, prepare, limit_s)
+            probe_us = self.device.probe_us()
         if self.device.is_late(probe_us, self.bench.canaries_us):
             self.device.wait_idle()
             raise Again(side, f"{BUSY} (the canary took {probe_us:.0f} us)")
         if side != "candidate":
             self.bench.canaries_us.append(probe_us)
-        name = f"blocks of {side}"
-        spent = time.monotonic() - started - (self.seconds.get("inputs", 0.0) - inputs)
-        self.seconds[name] = self.seconds.get(name, 0.0) + spent
         return block
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        started = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
 
     def death(self) -> str:
         """The last line that the dead worker printed, for a person; nothing rests on it."""
@@ -395,7 +393,7 @@ class Judging:
         return Verdict(
             status, message, tuple(gates), compare.worst(list(self.checks.budgets.values())), self.checks.mismatch,
             self.checks.failed_call, timing, self.calls_made, self.checks.checked, self.weights,
-            {name: round(spent, 3) for name, spent in self.seconds.items()}, detail=detail, sandbox=self.rung,
+            {name: round(spent, 3) for name, spent in self.stage.seconds.items()}, detail=detail, sandbox=self.rung,
             protocol=self.case.protocol.name, device=self.case.problem.device,
             claims={"own_us": self.shares.own_us, "library_us": self.shares.library_us} if self.shares else {},
         )  # fmt: skip

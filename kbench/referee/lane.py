@@ -163,7 +163,7 @@ class Lane:
             setup["candidate's sandbox"] = time.monotonic() - started
         try:
             judging = Judging(self.bench, case, box, self.rung, path)
-            judging.seconds.update(setup)
+            judging.stage.seconds.update(setup)
             return {"verdict": encode(judging.run())}
         finally:
             self.drop_box()
