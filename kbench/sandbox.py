@@ -10,6 +10,7 @@ Each rung is probed by doing it. What runs inside is always `python -m kbench.ca
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -275,9 +276,13 @@ class Sandbox:
 
 
 def preloads(plan: Plan) -> tuple[str, ...]:
-    """torch; and where problems are only sized up, on the meta device, what its first call would import: 2 s a problem."""
+    """torch; where problems are only sized up, on the meta device, what its first call would import: 2 s a problem; and
+    Triton where there is a GPU: half a second a worker."""
     sizing = plan.oracle and plan.build is None
-    return ("torch", "torch.fx.experimental.symbolic_shapes") if sizing else ("torch",)
+    more = ["torch.fx.experimental.symbolic_shapes"] if sizing else []
+    if plan.devices and not plan.oracle and importlib.util.find_spec("triton") is not None:
+        more.append("kbench.candidate.warm")
+    return ("torch", *more)
 
 
 def die_with_parent() -> None:

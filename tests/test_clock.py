@@ -132,19 +132,19 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     ("call_us", "call_bytes"), [(1.0, 1 << 10), (50.0, 1 << 20), (5_000.0, 8 << 20), (400_000.0, 1 << 30)]
 )
 def test_there_are_always_at_least_four_different_k(call_us: float, call_bytes: int) -> None:
-    calls = clock.plan_calls(call_us, call_bytes, 512 << 20, 100_000.0, 4)
+    calls = clock.plan_calls(call_us, (512 << 20) // call_bytes, 100_000.0, 4)
     assert len(set(calls)) >= 4
     assert calls == sorted(calls)
     assert calls[-1] <= clock.MAX_CALLS
 
 
 def test_blocks_are_a_tenth_of_a_second_where_memory_allows() -> None:
-    assert clock.plan_calls(5_000.0, 1 << 20, 512 << 20, 100_000.0, 4)[-1] * 5_000.0 >= 100_000.0
+    assert clock.plan_calls(5_000.0, 512, 100_000.0, 4)[-1] * 5_000.0 >= 100_000.0
 
 
 def test_where_four_calls_do_not_fit_into_memory_fewer_are_taken() -> None:
-    assert clock.plan_calls(2_700.0, 12 << 30, 20 << 30, 12_000.0, 1) == [1]
-    assert clock.plan_calls(2_700.0, 6 << 30, 20 << 30, 12_000.0, 1) == [1, 2, 3]
+    assert clock.plan_calls(2_700.0, 1, 12_000.0, 1) == [1]
+    assert clock.plan_calls(2_700.0, 3, 12_000.0, 1) == [1, 2, 3]
 
 
 def test_a_call_below_ten_microseconds_is_marked_latency_bound() -> None:

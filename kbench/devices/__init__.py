@@ -58,7 +58,7 @@ class Device(Protocol):
     def probe_us(self) -> float: ...  # how long the canary takes, while all other processes stand frozen
     def is_late(self, probe_us: float, usual_us: Sequence[float]) -> bool: ...  # whether that tells of others' work
     def wait_idle(self) -> None: ...  # returns when nothing runs any more, or after a while
-    def slot_bytes(self, call_inputs: int) -> int: ...  # for the inputs and outputs of a block's calls on one side
+    def calls_that_fit(self, input_bytes: int, output_bytes: int) -> int: ...  # of a block; bytes of one call
     def checked_calls(self, answer_bytes: int) -> int: ...  # how many calls' answers may lie in memory at once, 1 to 4
     def conditions(self) -> dict[str, float]: ...  # clocks, temperature and what throttles, where the device tells
 

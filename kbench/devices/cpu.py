@@ -153,8 +153,9 @@ class Cpu:
     def wait_idle(self) -> None:
         pass
 
-    def slot_bytes(self, call_inputs: int) -> int:
-        return min(MAX_SLOT_BYTES, int(environment.available_bytes() * SLOT_MEMORY_SHARE))
+    def calls_that_fit(self, input_bytes: int, output_bytes: int) -> int:
+        room = min(MAX_SLOT_BYTES, int(environment.available_bytes() * SLOT_MEMORY_SHARE))
+        return room // max(input_bytes + output_bytes, 1)
 
     def checked_calls(self, answer_bytes: int) -> int:
         return CHECKED_AT_ONCE

@@ -20,9 +20,9 @@ from kbench.devices import CHECKED_AT_ONCE, Area
 from kbench.errors import ConfigError
 
 FLUSH_FACTOR = 3  # times the L2
-SLOT_SHARE = 0.5  # of the device's memory: staging and the region hold the inputs, three sides the outputs
+SLOT_SHARE = 0.6  # of the device's memory: staging and the region hold the inputs, three sides the outputs
 ANSWER_SHARE = 0.08
-SPARE_BYTES = 6 << 30  # of freed memory that the lane may keep
+SPARE_SHARE = 0.08  # of the device's memory, freed, that the lane may keep
 CANARY_ELEMENTS = 1 << 24
 CANARY_LAUNCHES = 4
 CANARY_LIMIT = 3.0  # times what it usually takes; another context's work costs up to a time slice, about 2 ms
@@ -142,7 +142,7 @@ class Cuda:
 
     spins, least_calls = True, 1
     decoy_bytes = 8 << 30
-    block_us = 12_000.0  # jitter of the host is some tens of microseconds
+    block_us = 16_000.0  # jitter of the host is 60 to 90 us a block
 
     def __init__(self, name: str) -> None:
         if not torch.cuda.is_available():
@@ -172,7 +172,7 @@ class Cuda:
 
     def settle(self) -> None:
         torch.cuda.synchronize()
-        if torch.cuda.memory_reserved() > SPARE_BYTES:
+        if torch.cuda.memory_reserved() > self.properties.total_memory * SPARE_SHARE:
             torch.cuda.empty_cache()
 
     def flush(self) -> None:
@@ -199,9 +199,10 @@ class Cuda:
         while self.probe_us() > 2 * self.idle_us and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def slot_bytes(self, call_inputs: int) -> int:
+    def calls_that_fit(self, input_bytes: int, output_bytes: int) -> int:
         """Two areas hold a slot a call and two decoys; three sides hold an output a call."""
-        return max(0, int(self.properties.total_memory * SLOT_SHARE) - 4 * call_inputs) // 3
+        room = int(self.properties.total_memory * SLOT_SHARE) - 4 * input_bytes
+        return max(0, room) // max(2 * input_bytes + 3 * output_bytes, 1)
 
     def checked_calls(self, answer_bytes: int) -> int:
         return max(1, min(CHECKED_AT_ONCE, int(self.properties.total_memory * ANSWER_SHARE) // max(answer_bytes, 1)))

@@ -27,7 +27,7 @@ from kbench.candidate.worker import build_tree, flatten
 from kbench.oracle import draws, ties
 
 ROW_TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.bfloat16: 1e-2, torch.float16: 1e-2}
-SPARE_BYTES = 4 << 30
+SPARE_SHARE = 0.08  # of the device's memory, freed, that this process may keep
 SCORES_AT_ONCE = 1 << 26
 REPEAT_TOLERANCE = 1e-3  # of rms(y): two runs of one call that differ by more are a stochastic forward
 
@@ -171,7 +171,8 @@ class Oracle:
         """On a GPU: until all is done; and memory that is free goes back to the device, where others need it."""
         if self.settings["device"] != "cpu":
             torch.cuda.synchronize()
-            if torch.cuda.memory_reserved() - torch.cuda.memory_allocated() > SPARE_BYTES:
+            spare = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+            if spare > SPARE_SHARE * torch.cuda.get_device_properties("cuda").total_memory:
                 torch.cuda.empty_cache()
 
     def output_spec(self, leaf: Any, pointers: set[int]) -> dict[str, Any]:

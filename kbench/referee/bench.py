@@ -73,11 +73,10 @@ class Bench:
         """How many calls a block gets, how many answers are kept at once; then the areas."""
         assert self.oracle is not None
         small = lay_out(self.description, slots=1, checked=1)
-        call_bytes = small.slot_bytes + sum(leaf.size_bytes for leaf in small.outputs)
+        returned = sum(leaf.size_bytes for leaf in small.outputs)
         self.calls = clock.plan_calls(
             self.description["call_us"],
-            call_bytes,
-            self.device.slot_bytes(small.slot_bytes),
+            self.device.calls_that_fit(small.slot_bytes, returned),
             self.device.block_us,
             self.device.least_calls,
         )

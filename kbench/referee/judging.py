@@ -134,11 +134,10 @@ class Judging:
                     self.give_weights(worker)
         if pair == 0:
             self.trace(sides)
-        assert self.candidate is not None
-        self.candidate.close()
-        self.candidate = None
-        for side, worker in sides.items():
-            if side != "candidate":
+        with self.stage("workers"):
+            sides.pop("candidate").close()
+            self.candidate = None
+            for worker in sides.values():
                 worker.rest(REFERENCE_LIMIT_S)
 
     def round(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
