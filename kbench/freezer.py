@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 FREEZE_LIMIT_S = 5.0
+UNKNOWN = ""  # a namespace that cannot be read: another user's, or a dead process's
 
 
 class Freezer(Protocol):
@@ -206,9 +207,9 @@ class Signals:
     def members(self) -> set[int]:
         """The worker, its descendants, and every orphan of its pid namespace: a daemon it left is a member too."""
         parents = {pid: _parent(pid) for pid in map(int, filter(str.isdigit, os.listdir("/proc")))}
-        found = {pid for pid in self.roots if pid in parents}
-        inits = {parents[pid] for pid in found} - {os.getpid()}
-        spaces = {_namespace(pid) for pid in inits}
+        found = {pid for pid in self.roots if parents.get(pid)}  # one that has just ended has no parent any more
+        inits = {parents[pid] for pid in found} - {1, os.getpid()}
+        spaces = {_namespace(pid) for pid in inits} - {UNKNOWN}
         for pid, parent in parents.items():
             orphan = parent in inits and pid not in self.roots and _session(pid) in self.sessions()
             if orphan and _namespace(pid) in spaces:
@@ -243,7 +244,7 @@ def _namespace(pid: int) -> str:
     try:
         return os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:
-        return ""
+        return UNKNOWN
 
 
 def _stopped(pid: int) -> bool:

@@ -17,7 +17,7 @@ HOSTILE = ("endless_loop", "segfault", "exit_zero", "forged_messages", "early_do
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rung", sandbox.RUNGS)
+@pytest.mark.parametrize("rung", ["bubblewrap", "rlimits"])
 def test_a_judging_on_this_rung(rung: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     reason = sandbox.probe(rung)
     if reason is not None:

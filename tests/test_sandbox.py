@@ -149,3 +149,13 @@ def test_sandboxes_that_write_to_one_kept_folder_share_a_uid_and_no_other_has_it
     keeps, candidate = sandbox.Plan(cache=str(tmp_path)), sandbox.Plan()
     assert sandbox._uid(keeps, 1) == sandbox._uid(keeps, 2)
     assert len({sandbox._uid(keeps, 1), sandbox._uid(candidate, 1), sandbox._uid(candidate, 2)}) == 3
+
+
+def test_a_worker_that_has_just_ended_makes_nobody_else_a_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It was read as a child of pid 0, and so was every kernel thread; other users' namespaces all read alike.
+    signals = freezer.Signals()
+    signals.add(os.getpid())
+    monkeypatch.setattr(freezer, "_parent", lambda pid: 0)
+    monkeypatch.setattr(freezer, "_session", lambda pid: 0)
+    monkeypatch.setattr(freezer, "_namespace", lambda pid: freezer.UNKNOWN)
+    assert signals.members() == set()
