@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from kbench import __version__
+from kbench.cli.configuration import configured
 from kbench.errors import KBenchError
 
 COMMANDS = {
@@ -37,14 +38,14 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"kbench.cli.{cmd_name}").command
-        return command
+        return configured(command, tuple(COMMANDS))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "KBENCH"})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def group() -> None:
     """kbench judges machine-written GPU kernels: is it right, and how fast is it really?"""

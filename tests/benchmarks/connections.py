@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from kbench import registry
+from kbench import environment, registry
 from kbench.evaluate import Settings
 from kbench.models import Message, Request
 from kbench.models.opening import open_model
@@ -66,6 +66,7 @@ def measure(name: str, url: str, folder: Path) -> None:
     assert isinstance(model, Remote)
     problems = tuple(registry.discover()[:8])
     model.generate(Request(problems[0], 0, "", (Message("user", "a first one, so that imports are not counted"),)))
+    environment.describe("cpu")  # torch's import either
     plan = Plan(model, problems, ATTEMPTS // 8, Settings(), None, 1, Target(), connections=CONNECTIONS)
     times: list[float] = []
 
