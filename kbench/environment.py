@@ -58,12 +58,15 @@ def cpu_model() -> str:
 
 def describe(device: str) -> dict[str, object]:
     """Hardware and versions. Imports torch only where the device's facts need it."""
+    return {**versions(), **device_facts(device)}
+
+
+def versions() -> dict[str, object]:
     return {
         "kbench": __version__,
         "python": sys.version.split()[0],
         "platform": platform.platform(),
         **{name: package_version(name) for name in PACKAGES},
-        **device_facts(device),
     }
 
 

@@ -93,7 +93,7 @@ def execute(
     """Makes every attempt that is not settled yet, and writes the summary. Then, and only then, ProblemError where a
     problem itself could not be run: that its user must mend.
     """
-    info = store.begin(run_info(plan, run_id))
+    info = store.begin(run_info(plan, run_id, environment.describe(plan.settings.device)))
     attempts = Attempts(plan.model, plan.settings, plan.build_jobs, plan.turns, info, store, session, report)
     stopped = None
     if isinstance(plan.model, Remote):
@@ -158,7 +158,7 @@ def open_asker(plan: Plan, store: RunStore, ledger: Ledger, report: Report) -> t
 def generate(plan: Plan, run_id: str, store: RunStore, report: Callable[[str], None]) -> tuple[int, str | None]:
     """The left half alone: asks for every reply that is not stored, and judges none. How many are missing at the end, and
     why it stopped early, if it did."""
-    store.begin(run_info(plan, run_id))
+    store.begin(run_info(plan, run_id, environment.versions()))
     requests = list(plan.requests())
     missing = len(requests)
     with Ledger(store.folder) as ledger:
@@ -190,10 +190,10 @@ def summarise(store: RunStore) -> Summary:
     return summary
 
 
-def run_info(plan: Plan, run_id: str) -> RunInfo:
+def run_info(plan: Plan, run_id: str, machine: dict[str, object]) -> RunInfo:
     protocol = PROTOCOLS[plan.settings.protocol]
     return RunInfo(
-        run_id, timestamp(), __version__, plan.config(), environment.describe(plan.settings.device),
+        run_id, timestamp(), __version__, plan.config(), machine,
         {name: getattr(protocol, name) for name in type(protocol).__slots__}, registry.suite_hash(plan.problems),
         {problem.id: problem.content_hash for problem in plan.problems}, plan.samples,
     )  # fmt: skip

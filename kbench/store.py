@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from kbench.cell import device_name
 from kbench.codec import decode, decode_json
 from kbench.errors import ConfigError, SchemaError
 from kbench.files import cannot_write, json_text, write_atomic
@@ -106,16 +107,22 @@ class RunStore:
     def begin(self, info: RunInfo) -> RunInfo:
         """Write run.json, or find that it is there and of the same run: the one that holds is returned.
 
-        ConfigError names what differs: attempts under two configurations do not mix in one folder.
+        Replies may be asked for on one machine and judged on another: the environment is that of the attempts. ConfigError
+        names what differs: attempts under two configurations, or on two devices, do not mix in one folder.
         """
-        if not (self.folder / RUN).exists():
-            write_atomic(self.folder / RUN, json_text(info, indent=2) + "\n")
-            return info
-        stored = read_info(self.folder)
-        differing = _differing(stored, info)
-        if differing:
-            raise ConfigError(f"{self.folder}: holds a run with another {', '.join(differing)}; give another --run-id")
-        return stored
+        stored = read_info(self.folder) if (self.folder / RUN).exists() else None
+        if stored is not None:
+            differing = _differing(stored, info)
+            if self._settled and device_name(stored) != device_name(info):
+                differing.append(f"device ({device_name(stored)}; this is {device_name(info)})")
+            if differing:
+                raise ConfigError(
+                    f"{self.folder}: holds a run with another {', '.join(differing)}; give another --run-id"
+                )
+            if self._settled:
+                return stored
+        write_atomic(self.folder / RUN, json_text(info, indent=2) + "\n")
+        return info
 
     def append(self, record: Record) -> None:
         """Add one line, on the disk when this returns. ConfigError on a full disk, the records before it untouched.

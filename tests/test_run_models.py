@@ -169,6 +169,34 @@ def test_a_dry_run_prints_the_prompt_that_would_be_sent_and_sends_nothing(
     assert len(fake.asked) == count
 
 
+def test_kernels_for_a_gpu_that_is_not_here_are_asked_for_with_its_sizes_and_languages(
+    capsys: pytest.CaptureFixture[str], fake: FakeProvider, tmp_path: Path
+) -> None:
+    more = ("-p", "001_square_matmul", "--hardware", "NVIDIA H200", "--run-id", "g")
+    arguments = arguments_for("claude-opus-4-8", fake, tmp_path, *more)
+    code, _, _ = kbench(capsys, "generate", *arguments)
+    assert code == 0
+    (asked,) = fake.asked
+    prompt = asked.body["messages"][0]["content"]
+    for words in ("device: NVIDIA H200", "CUDA C++", "size=8192"):
+        assert words in prompt
+    assert "no GPU here" not in prompt
+    stored = json.loads((tmp_path / "results" / "g" / "run.json").read_text())
+    assert stored["config"]["device"] == "cuda:0"
+    assert "model" not in stored["environment"]  # what it will be judged on is not known here
+
+
+def test_run_judges_here_and_so_knows_its_device(
+    capsys: pytest.CaptureFixture[str], fake: FakeProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kbench.environment.best_device", lambda: "cpu")
+    more = ("-p", "001_square_matmul", "--hardware", "NVIDIA H200")
+    code, _, err = kbench(capsys, "run", *arguments_for("claude-opus-4-8", fake, tmp_path, *more))
+    assert code == 2
+    assert "kbench generate needs none" in err
+    assert not fake.asked
+
+
 # ---- secrets ---------------------------------------------------------------------------------------------------------
 
 

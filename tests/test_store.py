@@ -125,6 +125,17 @@ def test_another_run_in_the_same_folder_is_refused_and_the_difference_named(
         store.begin(info(**other))
 
 
+def test_attempts_of_two_devices_do_not_mix_in_one_folder(tmp_path: Path) -> None:
+    first, second = {"device": "cuda:0", "model": "NVIDIA H200"}, {"device": "cuda:0", "model": "NVIDIA L4"}
+    with RunStore(tmp_path) as store:
+        assert store.begin(info(environment={})) == info(environment={})  # only asked for so far
+        assert store.begin(info(environment=first)) == info(environment=first)
+        store.append(THREE[0])
+    assert read_info(tmp_path) == info(environment=first)
+    with RunStore(tmp_path) as store, pytest.raises(ConfigError, match="this is NVIDIA L4"):
+        store.begin(info(environment=second))
+
+
 # ---- versions --------------------------------------------------------------------------------------------------------
 
 

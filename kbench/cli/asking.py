@@ -41,7 +41,7 @@ _OPTIONS = (
     click.option("--language", type=click.Choice(LANGUAGES), default="auto", show_default=True, help="what kernels are written in"),
     click.option("--prompt", "style", type=click.Choice(STYLES), default="one-shot", show_default=True,
                  help="how many worked examples the prompt has"),
-    click.option("--hardware", help="the device as the prompt names it, where it is not this machine's"),
+    click.option("--hardware", help="what it will run on, as the prompt names it, where that is not here: \"NVIDIA H200\""),
     click.option("--connections", type=click.IntRange(1, 256), default=8, show_default=True, help="requests in flight"),
     click.option("--max-tokens", type=click.IntRange(min=1), help="of a reply, reasoning included"),
     click.option("--temperature", type=click.FloatRange(0, 2), help="sent only to models that take one"),

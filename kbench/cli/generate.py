@@ -27,7 +27,7 @@ def command(model_name: str, **flags: Any) -> int:
     if flags["dry_run"]:
         from kbench.cli.planning import dry_run
 
-        return dry_run(model_name, flags)
+        return dry_run(model_name, flags, here=False)
     with asked_model(model_name, flags) as model:
         if not isinstance(model, Remote):
             raise ConfigError(f"{model_name}: nothing to ask; kbench run judges it as it is")
@@ -40,7 +40,7 @@ def generate_all(model: Any, flags: dict[str, Any]) -> int:
     from kbench.run import generate
     from kbench.store import RunStore
 
-    plan = plan_of(model, flags)
+    plan = plan_of(model, flags, here=False)
     folder = run_folder(plan, flags)
 
     def tell(line: str) -> None:

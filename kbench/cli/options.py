@@ -41,14 +41,20 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def settings_from(flags: dict[str, Any]) -> Settings:
-    """Settings from the flags of `judging_options`. ConfigError says which one cannot be had here."""
-    device = device_from(flags["device"])
+def settings_from(flags: dict[str, Any], device: str | None = None) -> Settings:
+    """Settings from the flags of `judging_options`. ConfigError says which one cannot be had here.
+
+    `device`: one that need not be here, in place of the flag's.
+    """
+    elsewhere = device is not None
+    device = device or device_from(flags["device"])
     baselines = tuple(part.strip() for part in flags["baseline"].split(",") if part.strip())
     unknown = [name for name in baselines if name not in BASELINES]
     if unknown or not baselines:
         raise ConfigError(f"--baseline {flags['baseline']!r}: give eager, compile, or eager,compile")
-    shapes = best_shapes(device) if flags["shapes"] == "auto" else flags["shapes"]
+    shapes = flags["shapes"]
+    if shapes == "auto":
+        shapes = best_shapes(device) if not elsewhere or device == "cpu" else "full"
     if device == "cpu" and flags["precision"] == "tf32":
         raise ConfigError("--precision tf32: a CPU has no TF32; use fp32, or a GPU")
     protocol = "quick" if flags["quick"] else flags["protocol"]

@@ -11,8 +11,8 @@ import click
 from kbench.cli.options import settings_from
 
 
-def plan_of(model: Any, flags: dict[str, Any]) -> Any:
-    """The plan of a run. ConfigError or ProblemError for a selection that cannot be."""
+def plan_of(model: Any, flags: dict[str, Any], here: bool = True) -> Any:
+    """The plan of a run. ConfigError or ProblemError for a selection that cannot be. Not `here`: judged elsewhere."""
     from kbench.budget import Limits
     from kbench.cli.asking import limits_of, target_of
     from kbench.evaluate import problem_case
@@ -20,7 +20,7 @@ def plan_of(model: Any, flags: dict[str, Any]) -> Any:
     from kbench.prompts import Target
     from kbench.run import Plan
 
-    settings = settings_from(flags)
+    settings = settings_from(flags, device_of_hardware(flags, here))
     chosen = chosen_problems(model, flags)
     for problem in chosen:
         problem_case(problem, settings)  # has it these shapes? Before anything is started
@@ -32,6 +32,23 @@ def plan_of(model: Any, flags: dict[str, Any]) -> Any:
         model, tuple(chosen), flags["samples"], settings, suite, jobs, target, flags.get("turns", 1) if asked else 1,
         flags.get("connections", 1), limits, not flags.get("no_reply_cache", False),
     )  # fmt: skip
+
+
+def device_of_hardware(flags: dict[str, Any], here: bool) -> str | None:
+    """The device that --hardware describes, where it is to be judged elsewhere: a GPU unless --device says cpu."""
+    from kbench.environment import best_device
+    from kbench.errors import ConfigError
+
+    name, hardware = flags["device"], flags.get("hardware")
+    if not hardware:
+        return None
+    if here:
+        if name == "auto" and best_device() == "cpu":
+            raise ConfigError(
+                f"--hardware {hardware}: there is no GPU here; kbench generate needs none, or give --device cpu with it"
+            )
+        return None
+    return "cpu" if name == "cpu" else "cuda:0" if name in ("auto", "cuda") else str(name)
 
 
 def chosen_problems(model: Any, flags: dict[str, Any]) -> list[Any]:
@@ -77,7 +94,7 @@ class Unopened:
         self.max_tokens = self.settings.max_tokens or DEFAULT_MAX_TOKENS[self.provider]
 
 
-def dry_run(name: str, flags: dict[str, Any]) -> int:
+def dry_run(name: str, flags: dict[str, Any], here: bool = True) -> int:
     """Prints the exact prompt of the first problem, how many requests there are, and what they can cost at most."""
     from kbench.models.opening import REMOTE, full_name, open_model
     from kbench.prompts import VERSION, first_prompt
@@ -85,7 +102,7 @@ def dry_run(name: str, flags: dict[str, Any]) -> int:
     name = full_name(name)
     remote = name.partition("/")[0] in REMOTE
     model: Any = Unopened(name, flags) if remote else open_model(name)
-    plan = plan_of(model, flags)
+    plan = plan_of(model, flags, here)
     attempts = len(plan.problems) * plan.samples
     if not remote or not plan.problems:
         click.echo(f"{name}: {attempts} attempts at {len(plan.problems)} problems; no request is sent")
