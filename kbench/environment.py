@@ -14,9 +14,6 @@ from kbench.errors import ConfigError
 
 PACKAGES = ("torch", "triton", "numpy")
 CORES_EACH = {(7, 0): 64, (7, 5): 64, (8, 0): 64}  # fp32 cores of a multiprocessor; 128 from compute capability 8.6 on
-KEYS = (
-    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "LOCAL_API_KEY",
-)  # fmt: skip
 
 
 def cache_folder() -> Path:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from kbench import keys
 from kbench.cli import main
-from kbench.models.failures import hide_keys, without_keys
 
 from .fake_provider import KEY, Answer, FakeProvider, fenced, shipped
 
@@ -201,18 +201,25 @@ def test_run_judges_here_and_so_knows_its_device(
 
 
 def test_hidden_keys_leave_the_environment_and_every_error_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "OPENAI_API_KEY",
-        "GEMINI_API_KEY",
-        "GOOGLE_API_KEY",
-        "LOCAL_API_KEY",
-    ):
+    for name in keys.NAMES:
         monkeypatch.setenv(name, f"planted-{name}-0001")
-    hide_keys()
+    keys.hide()
     assert not [value for value in os.environ.values() if value.startswith("planted-")]
-    assert without_keys("sent planted-OPENAI_API_KEY-0001 to") == "sent [key] to"
+    assert keys.without("sent planted-OPENAI_API_KEY-0001 to") == "sent [key] to"
+
+
+def test_a_hidden_key_can_be_read_nowhere_in_proc() -> None:
+    script = """
+from pathlib import Path
+from kbench import keys
+keys.hide()
+for pid in ("self", "thread-self"):
+    assert b"planted" not in Path(f"/proc/{pid}/environ").read_bytes()
+    assert b"ANTHROPIC" in Path(f"/proc/{pid}/environ").read_bytes()
+assert keys.left_out({"OPENAI_API_KEY": "x", "HOME": "y"}) == {"HOME": "y"}
+"""
+    environ = {**os.environ, "ANTHROPIC_API_KEY": "planted-anthropic", "OPENAI_API_KEY": "planted-openai"}
+    subprocess.run([sys.executable, "-c", script], env=environ, check=True)
 
 
 def written(folder: Path) -> Iterator[tuple[Path, bytes]]:

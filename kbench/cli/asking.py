@@ -66,12 +66,12 @@ def asked_model(name: str, flags: dict[str, Any]) -> Iterator[Any]:
 
     ConfigError or ModelError, within seconds, where it cannot be asked.
     """
-    from kbench.models.failures import hide_keys
+    from kbench import keys
     from kbench.models.opening import open_model
     from kbench.models.remote import Remote
 
     model = open_model(name, settings_of(flags))
-    hide_keys()
+    keys.hide()
     if not isinstance(model, Remote):
         yield model
         return

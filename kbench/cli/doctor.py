@@ -62,7 +62,7 @@ def probe_lane(rung: str, cache: Path, device: str) -> dict[str, str]:
 
 
 def examine(device: str) -> dict[str, dict[str, Any]]:
-    from kbench import calibration, environment, freezer, sandbox
+    from kbench import calibration, environment, freezer, keys, sandbox
 
     cache = environment.cache_folder()
     tools = {name: shutil.which(name) or f"missing: {mend}" for name, mend in MENDS.items()}
@@ -81,7 +81,7 @@ def examine(device: str) -> dict[str, dict[str, Any]]:
         "referee": probe_lane(rung, cache, device),
         "toolchain": tools,
         "sandbox": {**rungs, "in force": rung, "idle workers stopped by": kind},
-        "keys": {name: "set" if os.environ.get(name) else "not set" for name in environment.KEYS},
+        "keys": {name: "set" if os.environ.get(name) else "not set" for name in keys.NAMES},
         "calibration": spread or {"none": "no intervals will be shown; run kbench doctor --calibrate"},
         "cache": {"folder": str(cache)},
     }

@@ -33,8 +33,10 @@ def command(folder: str | None, solution: str | None, repro: Path | None, **flag
 
     A wrong kernel is a result: the exit code is 0 whatever the verdict.
     """
+    from kbench import keys
     from kbench.errors import ConfigError
 
+    keys.hide()  # judging asks nobody
     if (folder is None) == (solution is None):
         raise ConfigError("give a folder of solutions, or --solution FILE --problem ID")
     if folder is not None:

@@ -63,11 +63,12 @@ def show(found: list[str], again: list[Any]) -> None:
 def judge_again(folder: Path, suite: Path | None, count: int) -> list[Any]:
     import random
 
-    from kbench import rejudge
+    from kbench import keys, rejudge
     from kbench.cli.options import warn_of_sandbox
     from kbench.evaluate import Session
     from kbench.store import load
 
+    keys.hide()
     stored = load(folder, raw_samples=False)
     named = stored.info.config.get("suite")
     records = rejudge.choose(stored, count, random.SystemRandom())

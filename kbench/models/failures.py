@@ -9,10 +9,9 @@ Broken            the same after the reply had begun, or before it where the SDK
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
-from kbench.environment import KEYS
+from kbench import keys
 from kbench.errors import ModelError, ModelUnavailable
 from kbench.types import ReplyFacts
 
@@ -84,33 +83,14 @@ def connection_failure(name: str, url: str, error: BaseException) -> ModelUnavai
     return Unanswered(f"{name}: {url} does not answer ({kind}: {why})")
 
 
-def missing_key(name: str, keys: Iterable[str]) -> ModelError:
+def missing_key(name: str, names: Iterable[str]) -> ModelError:
     return ModelError(
-        f"{name}: {' or '.join(keys)} is not set; set it, or take a model that needs no key: builtin/eager, builtin/compile, "
+        f"{name}: {' or '.join(names)} is not set; set it, or take a model that needs no key: builtin/eager, builtin/compile, "
         "replay/PATH, local/NAME"
     )
 
 
 def one_line(text: str) -> str:
     """`text` on one line, capped, and without any key that this process knows."""
-    flat = " ".join(without_keys(text).split())
+    flat = " ".join(keys.without(text).split())
     return flat if len(flat) <= MESSAGE_CHARS else flat[: MESSAGE_CHARS - 3] + "..."
-
-
-_known_keys: set[str] = set()
-
-
-def without_keys(text: str) -> str:
-    """`text` with every known key's value replaced: some servers repeat what they were sent."""
-    for secret in sorted(_known_keys | {os.environ.get(name, "") for name in KEYS}, key=len, reverse=True):
-        if len(secret) >= 8:
-            text = text.replace(secret, "[key]")
-    return text
-
-
-def hide_keys() -> None:
-    """Take the keys out of this process's environment, so that no child gets them. The opened model keeps its own."""
-    for name in KEYS:
-        secret = os.environ.pop(name, "")
-        if secret:
-            _known_keys.add(secret)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kbench import errors, sandbox, scratch
+from kbench import errors, keys, sandbox, scratch
 from kbench.candidate import protocol
 from kbench.codec import decode, encode
 from kbench.referee.case import Case, ProblemCase
@@ -42,7 +42,7 @@ class LaneReferee:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "kbench.referee.lane", *arguments],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=sandbox.die_with_parent,
-            env={**os.environ, **sandbox.MALLOC, "OMP_WAIT_POLICY": "PASSIVE"},  # no idle thread of the lane may spin
+            env={**keys.left_out(os.environ), **sandbox.MALLOC, "OMP_WAIT_POLICY": "PASSIVE"},  # no idle thread of the lane may spin
         )  # fmt: skip
         theirs.close()
 
