@@ -174,7 +174,7 @@ class Timing:
     speedups: tuple[Speedup, ...]
     samples: tuple[BlockSample, ...]
     overhead_us: float = 0.0  # of a block of no call: what go and done cost
-    flags: tuple[str, ...] = ()  # "noisy", "latency_bound", "uncalibrated", "quick", "below_floor", "throttled"
+    flags: tuple[str, ...] = ()  # the keys of report.verdict.FLAG_TEXT
     floor_us: float | None = (
         None  # what moving the bytes alone takes at the best rate measured; None where not measured
     )

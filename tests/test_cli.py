@@ -46,6 +46,10 @@ def solution(tmp_path: Path) -> str:
         (["run", "--model", "builtin/eager", "--quik"], "--quik"),
         (["run", "--model", "builtin/eager", "--limit", "0"], "--limit"),
         (["run", "--model", "builtin/eager", "--suite", "nowhere"], "nowhere"),
+        (["run", "--model", "builtin/eager", "--run-id", "../elsewhere"], "--run-id"),
+        (["run", "--model", "builtin/eager", "--run-id", ".."], "--run-id"),
+        (["run", "--model", "builtin/eager", "--timeout", "nan"], "--timeout"),
+        (["run", "--model", "builtin/eager", "--max-cost", "inf"], "--max-cost"),
         (["show", "no-such-run"], "no-such-run"),
     ],
 )

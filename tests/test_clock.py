@@ -158,6 +158,25 @@ def test_a_call_below_ten_microseconds_is_marked_latency_bound() -> None:
     assert "latency_bound" in timing.flags
 
 
+def test_calls_that_are_answered_several_at_once_are_charged_what_one_costs_alone() -> None:
+    # Eager takes 2 ms whatever K is; the candidate computes all calls of a block in one, at 0.5 ms each, and one alone takes 2 ms.
+    alone = [BlockSample(side, 0, 1, 300.0 + 2000.0) for side in ("candidate", "eager") for _ in range(4)]
+    samples = blocks("candidate", 0, 500.0) + blocks("eager", 0, 2000.0) + alone
+    found = clock.assess(samples, ["eager"], Calibration(), True, "cpu")
+    assert "slower_alone" in found.flags
+    assert speedup(samples).value < 1.3
+
+
+def test_a_lone_call_that_is_cold_for_every_side_charges_nobody() -> None:
+    alone = [
+        BlockSample(side, 0, 1, 300.0 + call_us + 400.0)
+        for side, call_us in (("candidate", 500.0), ("eager", 2000.0))
+        for _ in range(4)
+    ]
+    samples = blocks("candidate", 0, 500.0) + blocks("eager", 0, 2000.0) + alone
+    assert speedup(samples).value == pytest.approx(4.0)
+
+
 def gpu_rounds(
     pair: int,
     call_us: dict[str, float],
@@ -190,8 +209,8 @@ def test_on_a_gpu_the_first_launches_of_a_block_are_no_part_of_a_call() -> None:
 def test_on_a_gpu_what_the_inputs_make_of_a_round_moves_no_ratio() -> None:
     call = {"candidate": 10_000.0, "eager": 15_000.0, "compile": 12_000.0}
     samples = gpu_rounds(0, call, dict.fromkeys(call, 500.0))
-    assert gpu(samples, "eager") == pytest.approx(1.5, rel=1e-3)
-    assert gpu(samples, "compile") == pytest.approx(1.2, rel=1e-3)
+    assert gpu(samples, "eager") == pytest.approx(1.5, rel=5e-3)
+    assert gpu(samples, "compile") == pytest.approx(1.2, rel=5e-3)
 
 
 def test_on_a_gpu_sleep_in_small_blocks_is_charged_beyond_the_references_overhead() -> None:

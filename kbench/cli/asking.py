@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kbench.cli.options import Number
 from kbench.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,15 +45,15 @@ _OPTIONS = (
     click.option("--hardware", help="what it will run on, as the prompt names it, where that is not here: \"NVIDIA H200\""),
     click.option("--connections", type=click.IntRange(1, 256), default=8, show_default=True, help="requests in flight"),
     click.option("--max-tokens", type=click.IntRange(min=1), help="of a reply, reasoning included"),
-    click.option("--temperature", type=click.FloatRange(0, 2), help="sent only to models that take one"),
-    click.option("--top-p", type=click.FloatRange(0, 1)),
+    click.option("--temperature", type=Number(0, 2), help="sent only to models that take one"),
+    click.option("--top-p", type=Number(0, 1)),
     click.option("--seed", type=int, help="sample k is asked with seed + k, where the provider takes one"),
     click.option("--reasoning-effort", metavar="EFFORT", help="none, minimal, low, medium, high, xhigh or max, as the model has them"),
     click.option("--thinking-budget", type=click.IntRange(min=0), metavar="TOKENS", help="anthropic/ and google/"),
     click.option("--base-url", help="the server's address; of local/ by default http://localhost:8000/v1"),
     click.option("-M", "model_options", multiple=True, metavar="KEY=VALUE",
                  help="any of the settings above, api=chat, timeout_s, retries, or body.NAME for a field of the request"),
-    click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="of the whole run, earlier sessions included"),
+    click.option("--max-cost", type=Number(min=0), metavar="USD", help="of the whole run, earlier sessions included"),
     click.option("--max-tokens-total", type=click.IntRange(min=0), help="input and output of the whole run"),
     click.option("--max-time", metavar="TIME", help="of the whole run: 90, 90s, 30m or 8h"),
     click.option("--no-reply-cache", is_flag=True, help="use no reply of another run"),

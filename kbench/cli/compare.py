@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from kbench.cli.options import Number
+
 EXIT_GATE, EXIT_INCOMPLETE = 1, 3
 
 
@@ -24,7 +26,7 @@ EXIT_GATE, EXIT_INCOMPLETE = 1, 3
 )
 @click.option(
     "--gate-confidence",
-    type=click.FloatRange(0.5, 0.9999),
+    type=Number(0.5, 0.9999),
     default=0.99,
     show_default=True,
     help="level of the intervals that decide the gate",

@@ -91,16 +91,15 @@ def waiting(text: str) -> Any:
 
 
 def show(problem_id: str, solution: str, candidate: Any, verdict: Any, as_json: bool) -> None:
-    from rich.console import Console
-
     from kbench.codec import encode
+    from kbench.report.console import output
     from kbench.report.verdict import print_verdict
 
     if as_json:
         head = {"problem": problem_id, "solution": solution, "language": candidate.language}
         click.echo(json.dumps({**head, **encode(verdict)}))
     else:
-        print_verdict(Console(), f"{problem_id}  {solution}  ({candidate.language})", verdict)
+        print_verdict(output(), f"{problem_id}  {solution}  ({candidate.language})", verdict)
 
 
 def write_repro(path: Path, problem: Any, candidate: Any, settings: Any, verdict: Any) -> None:

@@ -79,11 +79,10 @@ def run_folders(runs: tuple[str, ...], results: Path, pattern: str | None = None
 
 def show(boards: Any, series: Any) -> None:
     """The boards as tables that fit a terminal."""
-    from rich.console import Console
-
     from kbench.report import terminal_board
+    from kbench.report.console import output
 
-    console = Console()
+    console = output()
     for board in boards:
         for renderable in terminal_board.tables(board):
             console.print(renderable, soft_wrap=False)

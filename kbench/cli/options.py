@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,16 @@ from kbench.types import Precision
 F = TypeVar("F", bound=Callable[..., Any])
 BASELINES = ("eager", "compile")
 FULL_BYTES = 75 << 30  # of device memory: the full shapes are made for an 80 GB GPU
+
+
+class Number(click.FloatRange):
+    """A number; not NaN, which no bound refuses, and not infinity."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number that can be used", param, ctx)
+        return number
 
 
 def judging_options(function: F) -> F:
@@ -36,7 +47,7 @@ _OPTIONS = (
     click.option("--policy", type=click.Choice(["any", "custom", "pure"]), default="custom", show_default=True,
                  help="what counts: any, custom (own kernels do work), pure (no library compute)"),
     click.option("--baseline", default="eager,compile", show_default=True, help="what to time beside the candidate"),
-    click.option("--timeout", type=click.FloatRange(min=1), default=60.0, show_default=True, help="seconds a block may take"),
+    click.option("--timeout", type=Number(min=1), default=60.0, show_default=True, help="seconds a block may take"),
     click.option("--require-sandbox", is_flag=True, help="refuse to run with less than namespaces"),
 )  # fmt: skip
 

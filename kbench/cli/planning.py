@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from kbench.cli.options import settings_from
+from kbench.errors import ConfigError
 
 
 def plan_of(model: Any, flags: dict[str, Any], here: bool = True) -> Any:
@@ -37,7 +38,6 @@ def plan_of(model: Any, flags: dict[str, Any], here: bool = True) -> Any:
 def device_of_hardware(flags: dict[str, Any], here: bool) -> str | None:
     """The device that --hardware describes, where it is to be judged elsewhere: a GPU unless --device says cpu."""
     from kbench.environment import best_device
-    from kbench.errors import ConfigError
 
     name, hardware = flags["device"], flags.get("hardware")
     if not hardware:
@@ -61,6 +61,8 @@ def chosen_problems(model: Any, flags: dict[str, Any]) -> list[Any]:
 
 def run_folder(plan: Any, flags: dict[str, Any]) -> Path:
     name: str = flags["run_id"] or plan.default_id()
+    if Path(name).name != name or name in (".", ".."):
+        raise ConfigError(f"--run-id {name!r}: give a name without a slash; --results says in which folder")
     return Path(flags["results"]) / name
 
 

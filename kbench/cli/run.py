@@ -40,15 +40,14 @@ def command(model_name: str, **flags: Any) -> int:
 
 def run_model(model: Any, flags: dict[str, Any]) -> int:
     """Runs the plan that the flags describe and prints its table. Exit code 0 complete, 3 incomplete but resumable."""
-    from rich.console import Console
-
     from kbench.cli.planning import plan_of, run_folder
     from kbench.codec import encode
     from kbench.evaluate import Session
+    from kbench.report.console import output
     from kbench.report.progress import Display
-    from kbench.report.table import remarks, summary_table
+    from kbench.report.table import noise_remark, remarks, summary_table
     from kbench.run import execute
-    from kbench.store import RunStore
+    from kbench.store import RunStore, latest, load
 
     plan = plan_of(model, flags)
     folder = run_folder(plan, flags)
@@ -61,9 +60,11 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
     if flags["as_json"] or flags["display"] == "json":
         click.echo(json.dumps({"run": str(folder), "stopped": ended.stopped, **encode(summary)}))
     else:
-        console = Console()
+        console = output()
         console.print(summary_table(f"{model.name}  ({plan.settings.device}, {plan.settings.protocol})", summary))
         for remark in remarks(summary):
+            console.print(remark, soft_wrap=True)
+        for remark in noise_remark(latest(load(folder, raw_samples=False).records)):
             console.print(remark, soft_wrap=True)
         click.echo(f"run folder: {folder}")
     if ended.stopped is not None:

@@ -22,9 +22,8 @@ def command(
     run: str, attempt: str | None, results: Path, code: bool, log: bool, prompt: bool, reply: bool, as_json: bool
 ) -> None:
     """The table of RUN (a folder, or a name under --results), or one ATTEMPT (level1/019_relu or level1/019_relu#1)."""
-    from rich.console import Console
-
     from kbench.codec import encode
+    from kbench.report.console import output
     from kbench.store import latest, load
 
     stored = load(run_folder(run, results))
@@ -33,14 +32,14 @@ def command(
         if as_json:
             click.echo(json.dumps([encode(record) for record in records]))
         else:
-            show_run(Console(), stored, records)
+            show_run(output(), stored, records)
         return
     record = find_attempt(records, attempt)
     if as_json:
         click.echo(json.dumps(encode(record)))
         return
     wanted = {"solution.py": code, "detail.log": log, "prompt": prompt, "reply.txt": reply}
-    show_attempt(Console(), stored.folder, record, [name for name, asked_for in wanted.items() if asked_for])
+    show_attempt(output(), stored.folder, record, [name for name, asked_for in wanted.items() if asked_for])
 
 
 def run_folder(run: str, results: Path) -> Path:

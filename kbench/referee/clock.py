@@ -40,6 +40,9 @@ MIN_CALLS, MAX_CALLS = 4, 512
 LATENCY_BOUND_US = 10.0
 NOISY_SPREAD = 0.25  # between pairs, as a ratio; above it, and above 4 pooled sd, the timing is marked
 DISTURBED = 4.0  # spread of a reference's own times of a call; above it the timing is marked
+LONE_SHARE = 0.1  # of a lone call's time; what it may take longer than one of many before that is charged
+LONE_US = 100.0  # and this much beside
+MIN_LONE = 2  # lone calls a side, or nothing is said of them
 CLASSES_US = (100.0, 1_000.0, 10_000.0)
 
 
@@ -90,9 +93,11 @@ def blocks_of(samples: Sequence[BlockSample], side: str, pair: int) -> Blocks:
 def fit_side(blocks: Blocks, overhead_us: float, fast_share: float) -> SideFit:
     """Time of a call of one side in one pair: the `fast_share` quantile over its blocks, weighted by K."""
     calls, each = blocks.calls, blocks.each_us(overhead_us)
+    single = float((blocks.elapsed_us / calls)[calls == calls.min()].min())
+    several = calls > 1 if (calls > 1).any() else calls > 0
+    calls, each = calls[several], each[several]
     distinct = np.unique(calls)
     small, large = np.isin(calls, distinct[:2]), np.isin(calls, distinct[-2:])
-    single = float((blocks.elapsed_us / calls)[calls == distinct[0]].min())
     return SideFit(
         weighted_quantile(each, calls, fast_share),
         single,
@@ -176,6 +181,9 @@ def assess(
     found, over = measured(samples, sides, fast_share, on_gpu)
     fits = {(side, p): fit_side(found[side, p], over[side, p], fast_share) for side, p in found}
     latency = {side: float(np.median([fits[side, p].latency_us for p in pairs])) for side in sides}
+    charged_us = charge_us(found, over, latency)
+    share = latency["candidate"] / (latency["candidate"] + charged_us)
+    latency["candidate"] += charged_us
     flags = ["latency_bound"] if latency["candidate"] < LATENCY_BOUND_US else []
     speedups = []
     for baseline in sides[1:]:
@@ -184,6 +192,7 @@ def assess(
             ratios = [by_rounds(found[b], found[c], (over[b], over[c])) for b, c in keys]
         else:
             ratios = [fits[baseline, p].latency_us / fits["candidate", p].latency_us for p in pairs]
+        ratios = [ratio * share for ratio in ratios]
         spread = pooled_spread(calibration, latency["candidate"], latency[baseline])
         speedups.append(_speedup(baseline, ratios, spread if interval else None))
         if _noisy(ratios, spread):
@@ -194,6 +203,8 @@ def assess(
     spent = overhead(samples, fast_share)
     if any(spent > OVERHEAD_SHARE * max(s.elapsed_us for s in samples if s.side == side) for side in sides):
         flags.append("noisy")
+    if charged_us:
+        flags.append("slower_alone")
     if not interval:
         flags.append("quick")
     elif any(speedup.interval is None for speedup in speedups):
@@ -202,6 +213,25 @@ def assess(
         latency, {side: min(fits[side, p].single_call_us for p in pairs) for side in sides}, tuple(speedups),
         tuple(samples), spent, tuple(dict.fromkeys(flags)),
     )  # fmt: skip
+
+
+def charge_us(
+    found: Mapping[tuple[str, int], Blocks], over: Mapping[tuple[str, int], float], latency: Mapping[str, float]
+) -> float:
+    """What the candidate's calls take longer when they are made alone, beyond what the references' do.
+
+    All inputs of a block lie there before its first call, so calls can be answered several at once; a call alone cannot.
+    """
+    lone = {}
+    for side in latency:
+        each = [blocks.each_us(over[key])[blocks.calls == 1] for key, blocks in found.items() if key[0] == side]
+        values = np.concatenate(each)
+        if len(values) < MIN_LONE:
+            return 0.0
+        lone[side] = float(values.min())
+    cold = max([0.0, *(lone[side] - latency[side] for side in lone if side != "candidate")])
+    mine = lone["candidate"]
+    return max(0.0, mine - latency["candidate"] - cold - LONE_SHARE * mine - LONE_US)
 
 
 def sides_of(samples: Sequence[BlockSample], baselines: Sequence[str]) -> list[str]:

@@ -29,6 +29,7 @@ SLOW_CALLS = (1, 2, 3, 4)
 SETTLING = (
     3  # rounds; after them no block of a steady candidate meets a fresh page, which costs 5 us under a hypervisor
 )
+LONE_ROUNDS = 2  # of one call each, a repeat
 REFERENCE_LIMIT_S = 300.0
 TRACES = 3  # before a policy is said to be broken
 MOST_AGAIN = 8  # rounds in a row that say nothing
@@ -70,6 +71,7 @@ class Judging:
         self.shares: provenance.Shares | None = None
         self.policy = Gate("policy", None, "not traced")
         self.last_elapsed: dict[str, float] = {}
+        self.twin = False  # whether a call of this round is a near-duplicate of another
         self.again: Counter[str] = Counter()  # rounds that were played again, by reason
 
     def run(self) -> Verdict:
@@ -125,9 +127,10 @@ class Judging:
     def judge_pair(self, pair: int) -> None:
         self.new_weights()
         sides = self.start(pair)
-        for turn, calls in enumerate(self.rounds(sides)):
+        for turn, (calls, twin) in enumerate(self.rounds()):
+            self.twin = twin
             samples = self.round(sides, turn, calls, pair)
-            if turn >= SETTLING:
+            if turn >= SETTLING and not twin:
                 self.samples += samples
             if turn == len(self.bench.calls) // 2 + SETTLING:
                 self.new_weights()
@@ -241,17 +244,24 @@ class Judging:
             worker.put_weights(self.bench.staging, self.weight_seed, self.case.timeout_s)
             worker.freeze()
 
-    def rounds(self, sides: dict[str, Worker]) -> Iterator[int]:
-        """K of each round. The first SETTLING ones let the workers' heaps grow; they are checked, not counted as time."""
+    def rounds(self) -> Iterator[tuple[int, bool]]:
+        """K of each round, and whether one of its calls is a near-duplicate of another.
+
+        The first SETTLING ones let the workers' heaps grow; they are checked, not counted as time. Nor are those with a
+        near-duplicate, which could be answered from its original: no candidate can know beforehand which they are.
+        """
         calls = self.bench.calls
-        yield 1
-        yield 1
+        yield 1, False
+        yield 1, False
         if self.is_slow():
             calls = [calls for calls in SLOW_CALLS if calls <= self.bench.calls[-1]]
-        yield calls[-1]
-        yield calls[-1]
+        yield calls[-1], calls[-1] > 1
+        rounds = [(calls[-1], False)]
         for _ in range(self.case.protocol.repeats):
-            yield from _random.sample(calls, len(calls))
+            rounds += [(k, False) for k in (*calls, *[1] * LONE_ROUNDS)]
+        if calls[-1] > 1:
+            rounds.append((_random.choice(calls[-2:]), True))
+        yield from _random.sample(rounds, len(rounds))
 
     def is_slow(self) -> bool:
         """Whether blocks of the planned K would last for a long time: the second lone call tells, without its compiling."""
@@ -259,7 +269,7 @@ class Judging:
         return last > SLOW_FACTOR * eager and last * self.bench.calls[-1] > SLOW_FACTOR * self.device.block_us
 
     def fresh_inputs(self, calls: int, families: bool) -> None:
-        """New values in `calls` random slots of staging; one is a near-duplicate of another. The rest keep stale ones."""
+        """New values in `calls` random slots of staging, a near-duplicate among them in some rounds. The rest keep stale ones."""
         with self.stage("inputs"):
             bench = self.bench
             self.order = _random.sample(range(len(bench.layout.slots)), calls)
@@ -273,7 +283,7 @@ class Judging:
                 self.recipes[slot] = FailedCall(
                     self.master_seed, new_seed(), chosen[position], None, self.weight_seed, 0
                 )
-            if calls >= 2:
+            if self.twin:
                 original = self.recipes[self.order[0]]
                 twin = FailedCall(
                     original.master_seed, original.input_seed, original.family, new_seed(), self.weight_seed, 0

@@ -241,7 +241,10 @@ def serve(channel: socket.socket, lane: Lane) -> None:
             answer = {"failed": "RefereeError", "text": traceback.format_exc()[-8000:]}
             lane.close()
             broken = lane.device is not None and lane.device.name != "cpu"  # an error of CUDA's stays with the process
-        protocol.send(channel, answer)
+        try:
+            protocol.send(channel, answer)
+        except OSError:  # the driver is gone
+            return
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from kbench.referee.layout import Layout, Leaf
 from kbench.types import Precision
 
 ORACLE_LIMIT_S = 300.0
+_FRAME = re.compile(r'problem\.py", line (\d+), in (\S+)')
 
 
 class Oracle:
@@ -48,7 +50,9 @@ class Oracle:
         if answer is None:
             raise RefereeError(f"the oracle died during {request['do']!r} (out of memory?)")
         if "failed" in answer:
-            raise ProblemError(f"{request['do']}: {answer['failed']}")
+            frames = _FRAME.findall(answer.get("text", ""))
+            where = "line {}, in {}: ".format(*frames[-1]) if frames else ""
+            raise ProblemError(f"{where}{answer['failed']}")
         return answer
 
     def describe(self, problem: ProblemCase, path: str, seed: int) -> dict[str, Any]:

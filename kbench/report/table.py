@@ -104,6 +104,17 @@ def _spent(summary: Summary) -> Iterator[Text]:
             )
 
 
+def noise_remark(records: Sequence[Record]) -> Iterator[Text]:
+    """How many of the times were taken on a machine that something disturbed."""
+    timed = [r.verdict.timing for r in records if r.verdict is not None and r.verdict.timing is not None]
+    noisy = sum("noisy" in timing.flags for timing in timed)
+    if noisy:
+        yield Text(
+            f"noisy: {noisy} of {len(timed)} timings were disturbed by something else on this machine; their speed-ups say little",
+            "yellow",
+        )
+
+
 def remarks(summary: Summary) -> Iterator[Text]:
     """What a table cannot show: what was not run, what is missing, what is still to be made."""
     for problem, reason in summary.not_run.items():

@@ -13,7 +13,8 @@ from kbench.types import Speedup, Status, Verdict
 DETAIL_LINES = 30
 COLOURS = {Status.CORRECT: "green", Status.INFRA_ERROR: "yellow"}
 FLAG_TEXT = {
-    "noisy": "noisy: pairs of workers disagree more than this device's calibration allows",
+    "noisy": "noisy: something disturbed the machine while this was timed; judge it again with nothing else running",
+    "slower_alone": "a call made alone takes longer than one of many, beyond what eager's does: that is charged",
     "latency_bound": "latency-bound: below 10 us a call, what is timed is launching",
     "uncalibrated": "no interval: this device is not calibrated for this duration (kbench doctor --calibrate)",
     "quick": "quick: one pair of workers, no interval",
