@@ -181,7 +181,7 @@ def assess(
     found, over = measured(samples, sides, fast_share, on_gpu)
     fits = {(side, p): fit_side(found[side, p], over[side, p], fast_share) for side, p in found}
     latency = {side: float(np.median([fits[side, p].latency_us for p in pairs])) for side in sides}
-    charged_us = charge_us(found, over, latency)
+    charged_us = charge_us(found, over, fits)
     share = latency["candidate"] / (latency["candidate"] + charged_us)
     latency["candidate"] += charged_us
     flags = ["latency_bound"] if latency["candidate"] < LATENCY_BOUND_US else []
@@ -216,22 +216,27 @@ def assess(
 
 
 def charge_us(
-    found: Mapping[tuple[str, int], Blocks], over: Mapping[tuple[str, int], float], latency: Mapping[str, float]
+    found: Mapping[tuple[str, int], Blocks],
+    over: Mapping[tuple[str, int], float],
+    fits: Mapping[tuple[str, int], SideFit],
 ) -> float:
-    """What the candidate's calls take longer when they are made alone, beyond what the references' do.
+    """What the candidate's calls take longer when they are made alone, beyond what the references' do; the least of the pairs.
 
     All inputs of a block lie there before its first call, so calls can be answered several at once; a call alone cannot.
     """
-    lone = {}
-    for side in latency:
-        each = [blocks.each_us(over[key])[blocks.calls == 1] for key, blocks in found.items() if key[0] == side]
-        values = np.concatenate(each)
-        if len(values) < MIN_LONE:
-            return 0.0
-        lone[side] = float(values.min())
-    cold = max([0.0, *(lone[side] - latency[side] for side in lone if side != "candidate")])
-    mine = lone["candidate"]
-    return max(0.0, mine - latency["candidate"] - cold - LONE_SHARE * mine - LONE_US)
+    charges = []
+    for pair in sorted({pair for _, pair in found}):
+        lone = {}
+        for (side, of_pair), blocks in found.items():
+            values = blocks.each_us(over[side, pair])[blocks.calls == 1] if of_pair == pair else None
+            if values is not None and len(values) < MIN_LONE:
+                return 0.0
+            if values is not None:
+                lone[side] = float(values.min())
+        colder = {side: alone_us - fits[side, pair].latency_us for side, alone_us in lone.items()}
+        mine = colder.pop("candidate")
+        charges.append(mine - max([0.0, *colder.values()]) - LONE_SHARE * lone["candidate"] - LONE_US)
+    return max(0.0, min(charges))
 
 
 def sides_of(samples: Sequence[BlockSample], baselines: Sequence[str]) -> list[str]:
