@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kbench.source import defined_names, parse
 
@@ -26,6 +27,7 @@ MARKDOWN = {"markdown", "md"}
 MOST_IN_STRING = 40  # fences that one open string may hold; bounds the work on a hostile reply
 
 
+@lru_cache(maxsize=256)  # when it comes in, and when it is judged
 def extract(reply_text: str, finished: bool) -> str | None:
     """The source of the last fenced block that defines ModelNew, or None.
 

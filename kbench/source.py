@@ -7,6 +7,7 @@ import hashlib
 import threading
 import warnings
 from collections.abc import Iterator
+from functools import lru_cache
 
 # CPython's conversion between its tree and Python's counts its depth per interpreter, not per thread (a SystemError, seen in
 # 3.11.7, where two threads parse at once), and catch_warnings changes the filters of all threads.
@@ -19,8 +20,9 @@ def source_hash(source: str) -> str:
     return hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+@lru_cache(maxsize=64)  # a reply is looked at several times: is there code in it, is it whole, in what language
 def parse(source: str | bytes) -> ast.Module:
-    """The tree of a whole module. SyntaxError for whatever Python cannot read: null bytes, bad encoding, too deep."""
+    """The tree of a whole module, to be read only. SyntaxError for whatever Python cannot read: null bytes, too deep."""
     with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "\d" in someone's text is no news to whoever runs kbench
         try:
