@@ -18,6 +18,7 @@ STAND_IN_SHARE = (
     0.01  # of a call's time in own code that stands in for operators of the reference, beside a large product
 )
 REPLACED_SHARE = 0.03  # of the time of those operators, which fused code may well be faster than
+OTHERS_SHARE = 0.25  # of that time; more of it in other library operators, and they took their place
 MOSTLY_LIBRARY = 0.5  # below this, own code does most of the work whatever Python costs
 LIBRARY_SHARE = 0.05  # pure: at most this share in library operators that compute
 COMPILED = ("CompiledFxGraph", "Torch-Compiled Region", "Inductor", "TorchDynamo")
@@ -69,6 +70,22 @@ def replaced_us(candidate: Shares, eager: Shares | None) -> float:
     return sum(spent for name, spent in eager.library.items() if name not in candidate.library)
 
 
+def replaces_much(candidate: Shares, eager: Shares | None) -> bool:
+    """Whether operators that take a good part of eager's time are gone, and no other library operators took their place.
+
+    Eager's Python can cost as much as fused own code does, so that nothing is left of it: then this tells.
+    """
+    if eager is None:
+        return False
+    instead_us = replaced_us(candidate, eager)
+    others_us = sum(spent for name, spent in candidate.library.items() if name not in eager.library)
+    return (
+        instead_us >= OWN_SHARE * eager.total_us
+        and others_us <= OTHERS_SHARE * instead_us
+        and candidate.own_us >= REPLACED_SHARE * instead_us
+    )
+
+
 def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
     """The gate of `--policy`, with its evidence labelled as the candidate's own."""
     overhead = eager.own_us if eager is not None else 0.0
@@ -76,6 +93,7 @@ def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
     own_share = own_us / candidate.total_us
     instead_us = replaced_us(candidate, eager)
     stands_in = own_share >= STAND_IN_SHARE and instead_us > 0 and own_us >= REPLACED_SHARE * instead_us
+    stands_in = stands_in or replaces_much(candidate, eager)
     library_share = candidate.library_us / candidate.total_us
     told = f"claimed by its process: {own_share:.0%} own code, {library_share:.0%} library"
     told += f" (most in {candidate.top})" if candidate.top else ""
