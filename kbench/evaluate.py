@@ -54,8 +54,7 @@ class Session:
         try:
             verdict = self.referee.judge(self.case(case, build, solution))
         except ProblemError as error:
-            named = str(error).startswith(problem.id)
-            raise ProblemError(str(error) if named else f"{problem.id} ({problem.path}): {error}") from error
+            raise ProblemError(f"{problem.id} ({problem.path}): {error}") from error
         built = Gate("build", True, told_of(build))
         return replace(verdict, build_seconds=build.seconds, gates=(built, *verdict.gates))
 

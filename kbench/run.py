@@ -23,9 +23,9 @@ from kbench.models.remote import Remote
 from kbench.prompts import VERSION, Target, first_prompt
 from kbench.referee.case import PROTOCOLS
 from kbench.replies import Replies
-from kbench.store import RunStore, load
+from kbench.store import RunStore, latest, load
 from kbench.summary import Summary, write_summary
-from kbench.types import Problem, RunInfo, attempt_key
+from kbench.types import Problem, Record, RunInfo, attempt_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,7 @@ class Ended:
     """How a run ended: what it comes to, and why it stopped before it was complete, where it did."""
 
     summary: Summary
+    records: tuple[Record, ...]  # the last of each attempt, without raw samples
     stopped: str | None = None
 
     @property
@@ -100,11 +101,11 @@ def execute(
         stopped = ask_and_judge(plan, store, attempts, report, expect)
     else:
         judge_all(plan, attempts, expect)
-    summary = summarise(store)
+    summary, records = summarise(store)
     if attempts.broken:
         others = "; the other problems' attempts are kept" if len(attempts.broken) < len(plan.problems) else ""
         raise ProblemError(f"{next(iter(attempts.broken.values()))}{others}; mend the problem's file")
-    return Ended(summary, stopped)
+    return Ended(summary, records, stopped)
 
 
 def judge_all(plan: Plan, attempts: Attempts, expect: Callable[[int], None]) -> None:
@@ -183,11 +184,11 @@ def outcome_of(asked: Asked) -> str:
     )
 
 
-def summarise(store: RunStore) -> Summary:
+def summarise(store: RunStore) -> tuple[Summary, tuple[Record, ...]]:
     run = load(store.folder, raw_samples=False)
     summary = aggregate.summarise(run.records, list(run.info.problems), run.info.samples)
     write_summary(store.folder, summary)
-    return summary
+    return summary, tuple(latest(run.records))
 
 
 def run_info(plan: Plan, run_id: str, machine: dict[str, object]) -> RunInfo:

@@ -70,8 +70,8 @@ def load(context: click.Context, path: Path | None, commands: tuple[str, ...]) -
             close = difflib.get_close_matches(name, options, n=1)
             told = f"; did you mean {close[0]}?" if close else ""
             raise ConfigError(f"--config {path}: {context.command_path} has no flag {name!r}{told}")
-    values = {options[name].name: value for name, value in {**shared, **own}.items()}
-    context.default_map = {**(context.default_map or {}), **{str(name): value for name, value in values.items()}}
+    values = {str(options[name].name): value for name, value in {**shared, **own}.items()}
+    context.default_map = {**(context.default_map or {}), **values}
 
 
 def _command_of(context: click.Context) -> str:

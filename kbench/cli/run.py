@@ -47,7 +47,7 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
     from kbench.report.progress import Display
     from kbench.report.table import noise_remark, remarks, summary_table
     from kbench.run import execute
-    from kbench.store import RunStore, latest, load
+    from kbench.store import RunStore
 
     plan = plan_of(model, flags)
     folder = run_folder(plan, flags)
@@ -64,7 +64,7 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
         console.print(summary_table(f"{model.name}  ({plan.settings.device}, {plan.settings.protocol})", summary))
         for remark in remarks(summary):
             console.print(remark, soft_wrap=True)
-        for remark in noise_remark(latest(load(folder, raw_samples=False).records)):
+        for remark in noise_remark(ended.records):
             console.print(remark, soft_wrap=True)
         click.echo(f"run folder: {folder}")
     if ended.stopped is not None:

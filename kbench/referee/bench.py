@@ -58,9 +58,7 @@ class Bench:
         self.description = self.oracle.describe(self.problem, self.path, new_seed())
         self.seconds["description"] = time.monotonic() - started - self.seconds["reference sandbox"]
         if self.description["stochastic"]:
-            raise ProblemError(
-                f"{self.problem.id}: forward is random: two calls on one input differ, so no kernel can be judged by it"
-            )
+            raise ProblemError("forward is random: two calls on one input differ, so no kernel can be judged by it")
         if compiling is not None and not compiling.ready:  # its imports would disturb what is timed next
             compiling.wait_ready()
             self.description |= self.oracle.ask(do="time")

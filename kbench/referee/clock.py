@@ -19,8 +19,8 @@ ones breaks proportionality, and that is a verdict.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,11 +78,17 @@ class Blocks:
 
     calls: Figures
     elapsed_us: Figures
+    overhead_us: float = 0.0  # of each of them
 
-    def each_us(self, overhead_us: float) -> Figures:
+    @property
+    def each_us(self) -> Figures:
         """Time of a call, block by block."""
-        left = np.maximum(self.elapsed_us - overhead_us, (1 - MOST_OVERHEAD) * self.elapsed_us)
+        left = np.maximum(self.elapsed_us - self.overhead_us, (1 - MOST_OVERHEAD) * self.elapsed_us)
         return np.asarray(left / self.calls)
+
+
+Found = dict[tuple[str, int], Blocks]  # by side and pair
+Fits = dict[tuple[str, int], SideFit]
 
 
 def blocks_of(samples: Sequence[BlockSample], side: str, pair: int) -> Blocks:
@@ -90,9 +96,9 @@ def blocks_of(samples: Sequence[BlockSample], side: str, pair: int) -> Blocks:
     return Blocks(np.array([s.k for s in own], dtype=float), np.array([s.elapsed_us for s in own]))
 
 
-def fit_side(blocks: Blocks, overhead_us: float, fast_share: float) -> SideFit:
+def fit_side(blocks: Blocks, fast_share: float) -> SideFit:
     """Time of a call of one side in one pair: the `fast_share` quantile over its blocks, weighted by K."""
-    calls, each = blocks.calls, blocks.each_us(overhead_us)
+    calls, each = blocks.calls, blocks.each_us
     single = float((blocks.elapsed_us / calls)[calls == calls.min()].min())
     several = calls > 1 if (calls > 1).any() else calls > 0
     calls, each = calls[several], each[several]
@@ -119,7 +125,7 @@ def overhead(samples: Sequence[BlockSample], fast_share: float) -> float:
     return float(np.quantile(empty, fast_share, method="lower")) if empty else 0.0
 
 
-def intercepts(found: Mapping[tuple[str, int], Blocks], sides: Sequence[str], empty_us: float) -> dict[str, float]:
+def intercepts(found: Found, sides: Sequence[str], empty_us: float) -> dict[str, float]:
     """What a block of each side costs beside its calls. The candidate's is the first reference's.
 
     That comes from its own blocks, another reference's from its distance to it in the same round, since the inputs of a round
@@ -152,10 +158,10 @@ def _intercept(pairs: Sequence[tuple[Figures, Figures]]) -> float:
     return float(np.median(left)) if left else 0.0
 
 
-def by_rounds(baseline: Blocks, candidate: Blocks, over: Sequence[float]) -> float:
-    """Baseline time over candidate time: the middle of the rounds' ratios, weighted by K. `over`: the overhead of each."""
+def by_rounds(baseline: Blocks, candidate: Blocks) -> float:
+    """Baseline time over candidate time: the middle of the rounds' ratios, weighted by K."""
     rounds = min(len(baseline.calls), len(candidate.calls))
-    logs = np.log(baseline.each_us(over[0])[:rounds] / candidate.each_us(over[1])[:rounds])
+    logs = np.log(baseline.each_us[:rounds] / candidate.each_us[:rounds])
     same = baseline.calls[:rounds] == candidate.calls[:rounds]
     return math.exp(middle_mean(logs[same], baseline.calls[:rounds][same]))
 
@@ -178,18 +184,17 @@ def assess(
     sides = sides_of(samples, baselines)
     on_gpu = device != "cpu"
     fast_share = 0.5 if on_gpu else FAST_SHARE
-    found, over = measured(samples, sides, fast_share, on_gpu)
-    fits = {(side, p): fit_side(found[side, p], over[side, p], fast_share) for side, p in found}
+    found = measured(samples, sides, fast_share, on_gpu)
+    fits = {key: fit_side(blocks, fast_share) for key, blocks in found.items()}
     latency = {side: float(np.median([fits[side, p].latency_us for p in pairs])) for side in sides}
-    charged_us = charge_us(found, over, fits)
+    charged_us = charge_us(found, fits)
     share = latency["candidate"] / (latency["candidate"] + charged_us)
     latency["candidate"] += charged_us
     flags = ["latency_bound"] if latency["candidate"] < LATENCY_BOUND_US else []
     speedups = []
     for baseline in sides[1:]:
         if on_gpu:
-            keys = [((baseline, p), ("candidate", p)) for p in pairs]
-            ratios = [by_rounds(found[b], found[c], (over[b], over[c])) for b, c in keys]
+            ratios = [by_rounds(found[baseline, p], found["candidate", p]) for p in pairs]
         else:
             ratios = [fits[baseline, p].latency_us / fits["candidate", p].latency_us for p in pairs]
         ratios = [ratio * share for ratio in ratios]
@@ -215,25 +220,18 @@ def assess(
     )  # fmt: skip
 
 
-def charge_us(
-    found: Mapping[tuple[str, int], Blocks],
-    over: Mapping[tuple[str, int], float],
-    fits: Mapping[tuple[str, int], SideFit],
-) -> float:
+def charge_us(found: Found, fits: Fits) -> float:
     """What the candidate's calls take longer when they are made alone, beyond what the references' do; the least of the pairs.
 
     All inputs of a block lie there before its first call, so calls can be answered several at once; a call alone cannot.
     """
     charges = []
     for pair in sorted({pair for _, pair in found}):
-        lone = {}
-        for (side, of_pair), blocks in found.items():
-            values = blocks.each_us(over[side, pair])[blocks.calls == 1] if of_pair == pair else None
-            if values is not None and len(values) < MIN_LONE:
-                return 0.0
-            if values is not None:
-                lone[side] = float(values.min())
-        colder = {side: alone_us - fits[side, pair].latency_us for side, alone_us in lone.items()}
+        alone = {side: blocks.each_us[blocks.calls == 1] for (side, p), blocks in found.items() if p == pair}
+        if any(len(values) < MIN_LONE for values in alone.values()):
+            return 0.0
+        lone = {side: float(values.min()) for side, values in alone.items()}
+        colder = {side: lone_us - fits[side, pair].latency_us for side, lone_us in lone.items()}
         mine = colder.pop("candidate")
         charges.append(mine - max([0.0, *colder.values()]) - LONE_SHARE * lone["candidate"] - LONE_US)
     return max(0.0, min(charges))
@@ -243,17 +241,15 @@ def sides_of(samples: Sequence[BlockSample], baselines: Sequence[str]) -> list[s
     return ["candidate", *(b for b in baselines if any(s.side == b for s in samples))]
 
 
-def measured(
-    samples: Sequence[BlockSample], sides: Sequence[str], fast_share: float, on_gpu: bool
-) -> tuple[dict[tuple[str, int], Blocks], dict[tuple[str, int], float]]:
-    """The blocks of each side and pair, and the overhead that each has."""
+def measured(samples: Sequence[BlockSample], sides: Sequence[str], fast_share: float, on_gpu: bool) -> Found:
+    """The blocks of each side and pair, with the overhead that they have."""
     pairs = sorted({s.pair for s in samples})
     found = {(side, p): blocks_of(samples, side, p) for side in sides for p in pairs}
     if on_gpu and len(sides) > 1:
         own = intercepts(found, sides, overhead(samples, fast_share))
-        return found, {(side, p): own[side] for side, p in found}
+        return {(side, p): replace(blocks, overhead_us=own[side]) for (side, p), blocks in found.items()}
     empty = {p: overhead([s for s in samples if s.pair == p], fast_share) for p in pairs}
-    return found, {(side, p): empty[p] for side, p in found}
+    return {(side, p): replace(blocks, overhead_us=empty[p]) for (side, p), blocks in found.items()}
 
 
 def shrinks(samples: Sequence[BlockSample], baselines: Sequence[str], device: str) -> float | None:
@@ -263,8 +259,8 @@ def shrinks(samples: Sequence[BlockSample], baselines: Sequence[str], device: st
     it is below SHRINKS.
     """
     sides = sides_of(samples, baselines)
-    found, over = measured(samples, sides, 0.5, device != "cpu")
-    fits = {(side, p): fit_side(found[side, p], over[side, p], 0.5) for side, p in found}
+    found = measured(samples, sides, 0.5, device != "cpu")
+    fits = {key: fit_side(blocks, 0.5) for key, blocks in found.items()}
     pairs = sorted({s.pair for s in samples})
     excess = [
         fits["candidate", p].shrinkage / max(1.0, *(fits[side, p].spread for side in sides[1:]), 1.0) for p in pairs
