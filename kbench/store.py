@@ -113,7 +113,8 @@ class RunStore:
         stored = read_info(self.folder) if (self.folder / RUN).exists() else None
         if stored is not None:
             differing = _differing(stored, info)
-            if self._settled and device_name(stored) != device_name(info):
+            judges = "device" in info.environment  # who only asks for replies does not say what will judge them
+            if judges and self._settled and device_name(stored) != device_name(info):
                 differing.append(f"device ({device_name(stored)}; this is {device_name(info)})")
             if differing:
                 raise ConfigError(

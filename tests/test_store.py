@@ -132,6 +132,8 @@ def test_attempts_of_two_devices_do_not_mix_in_one_folder(tmp_path: Path) -> Non
         assert store.begin(info(environment=first)) == info(environment=first)
         store.append(THREE[0])
     assert read_info(tmp_path) == info(environment=first)
+    with RunStore(tmp_path) as store:
+        assert store.begin(info(environment={"torch": "2.9"})) == info(environment=first)  # more replies are asked for
     with RunStore(tmp_path) as store, pytest.raises(ConfigError, match="this is NVIDIA L4"):
         store.begin(info(environment=second))
 
