@@ -1,4 +1,4 @@
-"""Generation: many requests in flight, each within the budget, each reply on the disk before anyone is told of it.
+"""Generation: many requests in flight, each within the budget, each reply synced to the disk before anyone is told of it.
 
 Workers take requests from a list and put what came of them into a bounded queue, from which the one who judges takes it.
 Neither waits for the other but for that bound.
@@ -174,6 +174,9 @@ class Generation:
                     raise item
             self.left += [item for item in came if isinstance(item, Request)]
             batch = [item for item in came if isinstance(item, Asked)]
+            for asked in batch:
+                if asked.reply is not None and not asked.stored:
+                    self.asker.replies.make_durable(asked.request)
             if batch:
                 yield batch
 

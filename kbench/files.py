@@ -42,6 +42,16 @@ def write_atomic(path: Path, data: str | bytes, durable: bool = True) -> None:
         raise
 
 
+def make_durable(path: Path) -> None:
+    """Sync a file that was written without `durable`, and its name. ConfigError where the disk is full."""
+    try:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
 def _sync_folder(folder: Path) -> None:
     """Make a new or changed name in `folder` durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,6 +1,7 @@
 """Replies on the disk: those of a run in its folder, and all of them in a cache that is keyed by everything that can change one.
 
-A reply is written the moment it is whole. Errors are never kept; a reply without a text is kept as what became of its
+A reply is written the moment it is whole, so that a killed process loses none, and synced before it is judged, so that a power cut
+loses none of which anyone was told. Errors are never kept; a reply without a text is kept as what became of its
 attempt, but never put into the cache.
 """
 
@@ -11,7 +12,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from kbench.files import write_atomic
+from kbench.files import make_durable, write_atomic
 from kbench.models import Reply, Request
 from kbench.models.kept import read_reply, reply_entry, reply_name
 from kbench.store import RunStore
@@ -51,10 +52,14 @@ class Replies:
         if self.cache is not None and reply.text.strip():
             write_atomic(self._cached(key), reply_entry(reply, key), durable=False)
 
+    def make_durable(self, request: Request) -> None:
+        """Sync what `keep` wrote; by whoever takes the reply, so that the one who asks goes on asking."""
+        make_durable(reply_path(self.store.folder, request))
+
     def _keep_in_run(self, request: Request, reply: Reply, key: str) -> None:
         attempt = attempt_key(request.problem.id, request.sample)
-        self.store.write_artifact(attempt, reply_name(request.turn), reply_entry(reply, key))
-        # For people; all of it stands in what is synced above, or can be made again.
+        self.store.write_artifact(attempt, reply_name(request.turn), reply_entry(reply, key), durable=False)
+        # For people; all of it stands in what is written above, or can be made again.
         self.store.write_artifact(attempt, f"prompt.{request.turn}.txt", conversation(request), durable=False)
         self.store.write_artifact(attempt, f"reply.{request.turn}.txt", reply.text, durable=False)
 

@@ -8,12 +8,12 @@ its references stay warm. An attempt is on the disk the moment it ends.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kbench import __version__, aggregate, environment, registry
 from kbench.asking import Asked, Asker, Generation
-from kbench.attempts import Attempts, Report, timestamp
+from kbench.attempts import SURVEYED_AT_ONCE, Attempts, Report, timestamp
 from kbench.budget import Budget, Ledger, Limits
 from kbench.errors import ProblemError
 from kbench.evaluate import Session, Settings
@@ -122,30 +122,41 @@ def judge_all(plan: Plan, attempts: Attempts, expect: Callable[[int], None]) -> 
 def ask_and_judge(
     plan: Plan, store: RunStore, attempts: Attempts, report: Report, expect: Callable[[int], None]
 ) -> str | None:
-    """Asks and judges side by side. Why it stopped early, if it did: a budget, or a provider that is down."""
+    """Asks and judges side by side. Why it stopped early, if it did: a budget, or a provider that is down.
+
+    A problem that cannot be run, or is larger than the device, is found before a reply to it is paid for; those found
+    sound are asked for while the next ones are looked at.
+    """
     done = store.done_keys()
     todo = [r for r in plan.requests() if attempt_key(r.problem.id, r.sample) not in done]
     expect(len(todo))
+    report(f"{len(todo)} attempts to make, {plan.connections} requests at a time", None)
     with Ledger(store.folder) as ledger:
         budget, asker = open_asker(plan, store, ledger, report)
-        if todo and isinstance(plan.model, Remote) and not plan.model.found:
-            # Its reply is kept, and found below; a mistake of ours shows before anything else is started.
-            first = asker.ask(todo[0])
-            if first is not None and first.reply is None:
-                for _ in attempts.take([first]):
-                    raise AssertionError("a failed request has no next turn")
-                todo = todo[1:]
-        attempts.survey([request.problem for request in todo])
-        todo = [r for r in todo if r.problem.id not in attempts.broken and not attempts.settle_too_large(r)]
-        report(f"{len(todo)} attempts to make, {plan.connections} requests at a time", None)
         with Generation(asker, plan.connections) as generation:
-            generation.add(todo)
+            if isinstance(plan.model, Remote) and not plan.model.found:
+                generation.add(todo[:1])  # a mistake of ours shows while the problems are looked at
+                todo = todo[1:]
+            for some in by_problems(todo, SURVEYED_AT_ONCE):
+                if asker.stop.is_set():
+                    break
+                attempts.survey([request.problem for request in some])
+                whole = [request for request in some if request.problem.id not in attempts.broken]
+                generation.add(request for request in whole if not attempts.settle_too_large(request))
             for batch in generation.batches():
                 for request in attempts.take(batch, budget.out_of_time):
                     generation.add([request])
                 if budget.out_of_time():
                     asker.stop.set()
     return asker.outage or budget.reached
+
+
+def by_problems(requests: Sequence[Request], count: int) -> Iterator[list[Request]]:
+    """The requests, in order, those of so many problems at a time."""
+    names = list(dict.fromkeys(request.problem.id for request in requests))
+    for first in range(0, len(names), count):
+        some = set(names[first : first + count])
+        yield [request for request in requests if request.problem.id in some]
 
 
 def open_asker(plan: Plan, store: RunStore, ledger: Ledger, report: Report) -> tuple[Budget, Asker]:

@@ -17,6 +17,7 @@ from kbench.types import Interval
 NORMAL_DF = 1e4  # from here on Student's t is its Cornish-Fisher expansion; the next term is below 1e-11 at p = 1e-15
 SCARCE_EVENTS = 5  # problems with a success, or with a failure: of fewer the spread between problems is not estimated
 SMALLEST_TAIL = 1e-15
+EQUAL = 1e-12  # of the largest value: below it, values differ by rounding
 RESAMPLES = 4000  # bootstrap; the end points' own Monte Carlo error is then about 3 % of the interval's width
 
 
@@ -135,11 +136,32 @@ def geometric_mean(values: Sequence[float]) -> float | None:
 
 
 def geometric_mean_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
-    """Student's t interval on the logs, as ratios. None of fewer than two values: one says nothing of its spread."""
+    """Of the mean log, as ratios. None of fewer than two values: one says nothing of its spread.
+
+    On either side the further of Student's t and of t with the logs' skewness taken off (Hall 1992, "On the removal of
+    skewness by transformation"): the first is too short where few values are far off, the second where outliers lie on
+    both sides. Simulated coverage of ten kinds of spread: 94-97 % at 50-250 values, 92-96 % at 24.
+    """
     if len(values) < 2:
         return None
     logs = np.array(_logs(values))
-    return _log_interval(float(logs.mean()), float(logs.std(ddof=1)), len(logs), len(logs) - 1, level)
+    mean, error, reach = _mean_error_reach(logs, level)
+    skewness = float(((logs - mean) ** 3).mean() / logs.std() ** 3) if error > 0 else 0.0
+    low = max(reach, _unskewed(reach, skewness, len(logs)))
+    high = max(reach, -_unskewed(-reach, skewness, len(logs)))
+    return Interval(math.exp(mean - low * error), _exp(mean + high * error), level)
+
+
+def _mean_error_reach(data: np.ndarray[tuple[int], np.dtype[np.float64]], level: float) -> tuple[float, float, float]:
+    """Mean, its standard error, and how many of those Student's t reaches to either side. Two values or more."""
+    n = len(data)
+    return float(data.mean()), float(data.std(ddof=1)) / math.sqrt(n), student_t_quantile((1 + level) / 2, n - 1)
+
+
+def _unskewed(reach: float, skewness: float, n: int) -> float:
+    """t for which Hall's cubic t + a t^2 / 3 + a^2 t^3 / 27 + a / 6 is `reach`, a = skewness / sqrt(n)."""
+    a = skewness / math.sqrt(n)
+    return reach if abs(a) < 1e-9 else 3 / a * (math.cbrt(1 + a * (reach - a / 6)) - 1)
 
 
 def interval_from_pairs(
@@ -152,28 +174,42 @@ def interval_from_pairs(
     """
     if not log_ratios or pooled_sd < 0:
         raise ValueError(f"no interval from {len(log_ratios)} pairs with sd {pooled_sd}")
-    return _log_interval(math.fsum(log_ratios) / len(log_ratios), pooled_sd, len(log_ratios), pooled_df, level)
+    mean = math.fsum(log_ratios) / len(log_ratios)
+    half = student_t_quantile((1 + level) / 2, pooled_df) * pooled_sd / math.sqrt(len(log_ratios))
+    return Interval(math.exp(mean - half), _exp(mean + half), level)
 
 
 def bootstrap_interval(values: Sequence[float], level: float = 0.95, seed: int = 0) -> Interval | None:
-    """Percentile interval of the mean of one value a problem, problems drawn with replacement (a cluster bootstrap).
+    """Of the mean of one value a problem, by problems drawn with replacement: the studentised bootstrap.
 
-    The percentiles are moved outward to what Student's t would take and by the sample's own n / (n - 1): the plain ones
-    are too narrow for few problems (Hesterberg 2015, "What teachers should know about the bootstrap", 3.4). Same seed,
-    same interval. None of fewer than two problems.
+    The quantiles are those of every resample's own t, so that skewness and few large values are in them (Efron &
+    Tibshirani 1993, chapter 12.5), and on neither side nearer than Student's t: of heavy tails a resample knows too little.
+    Same seed, same interval. None of fewer than two problems.
     """
     data = np.asarray(values, dtype=float)
-    n = len(data)
-    if n < 2:
+    if len(data) < 2:
         return None
+    mean, error, reach = _mean_error_reach(data, level)
+    if error <= EQUAL * np.abs(data).max():
+        return Interval(mean, mean, level)
+    low, high = np.quantile(_resampled_t(data, mean, seed), [(1 - level) / 2, (1 + level) / 2], method="nearest")
+    return Interval(mean - max(reach, float(high)) * error, mean + max(reach, -float(low)) * error, level)
+
+
+def _resampled_t(
+    data: np.ndarray[tuple[int], np.dtype[np.float64]], mean: float, seed: int
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """(resample's mean - mean) / its standard error. A resample of equal values has none, and is left out."""
+    n = len(data)
     rng = np.random.default_rng(seed)
     rows = max(1, 2**22 // n)  # resamples at once: bounds the memory, not the result's distribution
-    means = [
-        data[rng.integers(0, n, (min(rows, RESAMPLES - done), n))].mean(axis=1) for done in range(0, RESAMPLES, rows)
-    ]
-    tail = NormalDist().cdf(-math.sqrt(n / (n - 1)) * student_t_quantile((1 + level) / 2, n - 1))
-    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
-    return Interval(float(low), float(high), level)
+    found = []
+    for done in range(0, RESAMPLES, rows):
+        drawn = data[rng.integers(0, n, (min(rows, RESAMPLES - done), n))]
+        means, errors = drawn.mean(axis=1), drawn.std(axis=1, ddof=1) / math.sqrt(n)
+        spread = errors > EQUAL * np.abs(data).max()
+        found.append((means[spread] - mean) / errors[spread])
+    return np.concatenate(found)
 
 
 def rate_interval(values: Sequence[float], samples: int = 1, level: float = 0.95) -> Interval | None:
@@ -202,9 +238,8 @@ def _independent_trials(values: Sequence[float], rate: float, samples: int, leve
     return trials / wider**2
 
 
-def _log_interval(mean: float, sd: float, n: int, df: float, level: float) -> Interval:
-    half = student_t_quantile((1 + level) / 2, df) * sd / math.sqrt(n)
-    return Interval(math.exp(mean - half), math.exp(mean + half) if mean + half < 700 else math.inf, level)
+def _exp(log: float) -> float:
+    return math.exp(log) if log < 700 else math.inf
 
 
 def _logs(values: Sequence[float]) -> list[float]:

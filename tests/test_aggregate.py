@@ -85,7 +85,11 @@ def test_the_penalised_geomean_counts_failures_as_one(outcomes: list[tuple[Statu
     logs = np.log(speeds)
     if got.interval is not None and logs.std() > 1e-6:
         low, high = scipy.stats.t.interval(0.95, len(logs) - 1, logs.mean(), scipy.stats.sem(logs))
-        assert (math.log(got.interval.low), math.log(got.interval.high)) == pytest.approx((low, high), abs=1e-6)
+        # Skewness may move either end further out (tests/test_stats.py), and a symmetric outcome neither.
+        assert math.log(got.interval.low) <= low + 1e-6
+        assert math.log(got.interval.high) >= high - 1e-6
+        if abs(scipy.stats.skew(logs)) < 1e-9:
+            assert (math.log(got.interval.low), math.log(got.interval.high)) == pytest.approx((low, high), abs=1e-6)
 
 
 def test_a_refusal_is_a_failure_and_has_a_rate_of_its_own() -> None:

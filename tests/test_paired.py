@@ -107,17 +107,23 @@ def _a_fifth_slower(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndar
     return rng.normal(0, 0.01, shape) + (rng.random(shape) < 0.2) * -0.1
 
 
+def _few_move_a_lot(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return rng.normal(0, 0.02, shape) + (rng.random(shape) < 0.15) * rng.normal(-0.5, 0.5, shape)
+
+
 def _many_untouched(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     return (rng.random(shape) < 0.6) * rng.normal(0.3, 0.4, shape)
 
 
-@pytest.mark.parametrize(("draw", "truth"), [(_alike, 0.03), (_a_fifth_slower, -0.02), (_many_untouched, 0.18)])
+@pytest.mark.parametrize(
+    ("draw", "truth"), [(_alike, 0.03), (_a_fifth_slower, -0.02), (_few_move_a_lot, -0.075), (_many_untouched, 0.18)]
+)
 @pytest.mark.parametrize("n", [50, 100])
 def test_ratio_interval_covers_at_its_level(n: int, draw: Any, truth: float) -> None:
     trials = 400
     intervals = [paired.ratio_interval(list(row)) for row in draw(np.random.default_rng(n), (trials, n))]
     covered = sum(i is not None and i.low <= math.exp(truth) <= i.high for i in intervals)
-    assert _within(covered, trials, 0.93, 0.97)
+    assert _within(covered, trials, 0.93, 0.985)
 
 
 def _within(covered: int, trials: int, low: float, high: float) -> bool:
