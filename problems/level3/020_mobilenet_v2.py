@@ -34,6 +34,9 @@ class ConvNorm(nn.Sequential):
         conv = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False)
         norm = nn.BatchNorm2d(outputs)
         nn.init.normal_(conv.weight, std=gain * conv.weight[0].numel() ** -0.5)
+        if groups != outputs:  # rows of mean zero: what all images have in common is not passed on, and they stay apart
+            with torch.no_grad():
+                conv.weight.sub_(conv.weight.mean(dim=(1, 2, 3), keepdim=True))
         nn.init.uniform_(norm.weight, *((1.5, 3.5) if clamped else (0.5, 1.2)))
         nn.init.normal_(norm.bias, std=0.5)
         nn.init.normal_(norm.running_mean, std=0.5)
@@ -73,6 +76,7 @@ class Model(nn.Module):
         last = 1280 * eighths // 8
         self.layers = nn.Sequential(*layers, ConvNorm(channels, last, 1))
         self.head = nn.Linear(last, classes)
+        nn.init.normal_(self.head.bias, std=0.5)
         nn.init.normal_(self.head.weight, std=last**-0.5)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
