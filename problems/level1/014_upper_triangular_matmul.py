@@ -1,5 +1,5 @@
 """The product of two upper triangular matrices, which is upper triangular; a sixth of a full product is needed. As
-the public problem 14 with signed values."""
+the public problem 14 with signed values, and without its triu of the result, which changes nothing."""
 
 import torch
 import torch.nn as nn
@@ -18,7 +18,7 @@ class Model(nn.Module):
     """(n, n) upper triangular @ (n, n) upper triangular -> (n, n) upper triangular."""
 
     def forward(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        return torch.triu(torch.matmul(a, b))
+        return torch.matmul(a, b)
 
 
 def _upper(size: int, family: str) -> torch.Tensor:

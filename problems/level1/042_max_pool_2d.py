@@ -1,12 +1,12 @@
 """Maximum over overlapping windows of 4 x 4 that move by one, so an input is read sixteen times. As the public
-problem 42 on half the batch and with signed values."""
+problem 42 with signed values."""
 
 import torch
 import torch.nn as nn
 
 SHAPES = {
-    "full": {"batch": 16, "channels": 64, "side": 512},
-    "medium": {"batch": 4, "channels": 64, "side": 512},
+    "full": {"batch": 32, "channels": 64, "side": 512},
+    "medium": {"batch": 8, "channels": 64, "side": 512},
     "small": {"batch": 3, "channels": 16, "side": 108},
     "odd": {"batch": 3, "channels": 17, "side": 103},
 }
@@ -25,7 +25,7 @@ class Model(nn.Module):
         return self.pool(x)
 
 
-def get_inputs(*, batch: int = 16, channels: int = 64, side: int = 512, family: str = "default") -> list[torch.Tensor]:
+def get_inputs(*, batch: int = 32, channels: int = 64, side: int = 512, family: str = "default") -> list[torch.Tensor]:
     shape = (batch, channels, side, side)
     x = torch.randn(shape)
     if family == "signed":
@@ -37,5 +37,5 @@ def get_inputs(*, batch: int = 16, channels: int = 64, side: int = 512, family: 
     return [torch.rand(shape) * 2 - 1 + torch.randn(batch, channels, 1, 1)]
 
 
-def get_init_inputs(*, batch: int = 16, channels: int = 64, side: int = 512) -> list:
+def get_init_inputs(*, batch: int = 32, channels: int = 64, side: int = 512) -> list:
     return [4, 1, 1, 1]
