@@ -10,7 +10,7 @@ SHAPES = {
     "small": {"batch": 4, "channels": 48, "side": 96, "groups": 8},
     "odd": {"batch": 3, "channels": 39, "side": 113, "groups": 13},
 }
-INPUTS = ("default", "signed", "wide", "large_mean")
+INPUTS = ("default", "wide", "large_mean", "near_zero")
 SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
@@ -32,8 +32,8 @@ def get_inputs(
 ) -> list[torch.Tensor]:
     shape = (batch, channels, side, side)
     x = torch.randn(shape)
-    if family == "signed":
-        return [x]
+    if family == "near_zero":  # so quiet that eps counts
+        return [x * 0.01]
     if family == "large_mean":  # the mean squared is 10^4 times the variance
         return [x + 100]
     mean, spread = torch.randn(batch, channels, 1, 1), torch.rand(batch, channels, 1, 1)

@@ -27,7 +27,7 @@ def get_inputs(*, batch: int = 64, channels: int = 32, side: int = 512, family: 
     x = torch.randn(shape) * 10 ** (torch.rand(()) * 2 + 0.5)
     if family == "wide":  # every plane has its own magnitude
         return [x * 10 ** (torch.rand(batch, channels, 1, 1) * 2 - 1)]
-    if family == "sparse":  # a few hundred elements make the norm, so a lost block is seen
+    if family == "sparse":  # one element in a thousand makes most of the norm, so a lost one is seen
         return [torch.where(torch.rand(shape) < 0.001, x * 50, x)]
     if family == "default":  # planes of unlike magnitude and mean
         return [x * (torch.rand(batch, channels, 1, 1) + 0.5)]

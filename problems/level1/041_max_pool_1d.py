@@ -29,9 +29,8 @@ def get_inputs(
     *, batch: int = 32, channels: int = 192, length: int = 65536, family: str = "default"
 ) -> list[torch.Tensor]:
     shape = (batch, channels, length)
-    if family == "default":  # uniform on [-1, 1), the ends loud so that the padded windows count
-        ends = torch.rand(batch, channels, 1) * 2 - 1
-        return [torch.rand(shape) * 2 - 1 + ends]
+    if family == "default":  # uniform on [-1, 1) about a level of each channel
+        return [torch.rand(shape) * 2 - 1 + torch.randn(batch, channels, 1)]
     x = torch.randn(shape)
     if family == "wide":
         return [x * 10 ** (torch.rand(shape) * 4 - 2)]

@@ -1,5 +1,6 @@
 """Mean over tiles of 11 x 11 that do not overlap: nearly all reading. As the public problem 45 on a quarter of its 17
-GB; every tile has a level of its own, as the mean of 121 uniform [0, 1) values is about 1/2 everywhere."""
+GB; the rows and columns of an image differ in brightness, and so do its tiles: the mean of 121 uniform [0, 1) values
+is about 1/2 everywhere."""
 
 import torch
 import torch.nn as nn
@@ -27,10 +28,9 @@ class Model(nn.Module):
 
 def get_inputs(*, batch: int = 16, channels: int = 64, side: int = 1023, family: str = "default") -> list[torch.Tensor]:
     shape = (batch, channels, side, side)
-    if family == "default":  # uniform on [-1, 1), brighter in some rows and columns than in others
-        return [
-            torch.rand(shape) * 2 - 1 + torch.randn(batch, channels, side, 1) * torch.randn(batch, channels, 1, side)
-        ]
+    if family == "default":  # uniform on [-1, 1) about the brightness of the row and of the column
+        brightness = torch.randn(batch, channels, side, 1) + torch.randn(batch, channels, 1, side)
+        return [torch.rand(shape) * 2 - 1 + brightness]
     x = torch.randn(shape)
     if family == "wide":
         return [x * 10 ** (torch.rand(shape) * 4 - 2)]

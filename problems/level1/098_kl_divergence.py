@@ -1,6 +1,6 @@
 """Kullback-Leibler divergence of every row, between two distributions given as probabilities. Unlike the public
-problem 98, whose rows are nearly uniform and averaged to one number near zero, the rows are uneven and each has its
-own result."""
+problem 98, whose rows are nearly uniform and averaged to one small number, the rows are uneven and each has its own
+result."""
 
 import torch
 import torch.nn as nn
