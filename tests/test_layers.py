@@ -14,7 +14,7 @@ import kbench
 PACKAGE = Path(kbench.__file__).parent
 # From the bottom. A module may import from its own row and from rows above it in this list.
 LAYERS = [
-    {"__init__", "types", "errors", "stats", "paired", "candidate", "codec", "source"},
+    {"__init__", "types", "errors", "findings", "bounds", "stats", "paired", "candidate", "codec", "source"},
     {"files", "scratch", "keys"},
     {
         "registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts", "budget",
@@ -30,7 +30,7 @@ LAYERS = [
     {"replies", "refine"},
     {"asking"},
     {"attempts"},
-    {"run"},
+    {"run", "admission"},
     {"verify", "rejudge"},
     {"cli"},
     {"demo", "api", "__main__"},

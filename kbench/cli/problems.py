@@ -1,4 +1,4 @@
-"""kbench problems: what the registry holds."""
+"""kbench problems: what the registry holds, and what its problems are worth."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from pathlib import Path
 
 import click
 
+from kbench.cli.check import command as check
+
 
 @click.group(name="problems")
 def command() -> None:
-    """The registry: list and show problems, kbench's own or a suite's."""
+    """The registry: list, show and check problems, kbench's own or a suite's."""
+
+
+command.add_command(check)
 
 
 @command.command(name="list")

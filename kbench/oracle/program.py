@@ -343,7 +343,10 @@ class Oracle:
 
 def main(fds: list[int]) -> None:
     wire, staging, expected = fds
-    channel, oracle = socket.socket(fileno=wire), Oracle(staging, expected)
+    serve(socket.socket(fileno=wire), Oracle(staging, expected))
+
+
+def serve(channel: socket.socket, oracle: Oracle) -> None:
     while (request := protocol.receive(channel)) is not None:
         try:
             answer = getattr(oracle, request["do"])(request)

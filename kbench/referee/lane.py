@@ -3,6 +3,7 @@
     survey    what problems are built with, and how large they are   -> per problem, or why it cannot be run
     judge     judge one built candidate                              -> a Verdict
     probe     what works on the device                               -> figures for kbench doctor
+    admit     is a problem itself fit to be judged by?               -> findings and tried mutants
 
 Sandboxes start before torch is imported here, so that the imports run side by side.
 """
@@ -80,6 +81,22 @@ class Lane:
         finally:
             box.close()
             area.close()
+
+    def admit(self, request: dict[str, Any]) -> dict[str, Any]:
+        problem, quick = decode(ProblemCase, request["problem"]), request["quick"]
+        self.close_bench()
+        references = self.open_references(problem.device)
+        from kbench.devices import open_device
+        from kbench.referee.admission import examine
+        from kbench.referee.stand import Stand
+
+        self.device = self.device or open_device(problem.device)
+        stand = Stand(problem, references, self.scratch, self.device)
+        try:
+            stand.prepare(compiled=not quick)
+            return {"found": encode(examine(stand, quick))}
+        finally:
+            stand.close()
 
     def prepare(self, problem: ProblemCase, compiled: bool) -> None:
         """Describes the problem; from then on its bench is warm."""
