@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from kbench import __version__, environment
+from kbench import __version__, environment, shrink
 from kbench.attempts import needed_bytes
 from kbench.bounds import FITS_BYTES, size_finding, time_findings
 from kbench.codec import decode, encode
@@ -21,10 +23,22 @@ from kbench.errors import ProblemError, RefereeError, SchemaError
 from kbench.evaluate import Session, Settings, problem_case
 from kbench.files import json_text, write_atomic
 from kbench.findings import Admission, Finding, Standing
+from kbench.referee.client import Examined
+from kbench.source import source_hash
 from kbench.types import Problem
 
-CHECKING = ("oracle", "referee", "findings.py", "bounds.py", "admission.py")  # the code that decides what is found
+CHECKING = (
+    "oracle",
+    "referee",
+    "findings.py",
+    "bounds.py",
+    "shrink.py",
+    "admission.py",
+)  # the code that decides what is found
 SIDES = 3  # of a judging: candidate, eager, compile
+CPU_LIMITS = (96 << 20, 2e9)  # bytes of tensors, and flops, of one call that is tried some fifty times
+GPU_SHARE, GPU_FLOPS = 1 / 16, 2e13
+FAINT = 1e-4  # KernelBench's absolute tolerance in fp32
 
 Report = Callable[[Admission, bool], None]  # what was found, and whether it was known before
 
@@ -68,17 +82,71 @@ def admit(problem: Problem, shape: str, checking: Checking, session: Session) ->
         lacks = Finding("shapes", Standing.FAULT, f"it has no shapes {shape!r}")
         return Admission(problem.id, shape, (lacks,))
     findings = [*sizes_of(problem, settings, session)]
-    case = problem_case(problem, settings)
+    values = {} if problem.shapes else reductions(problem, settings, session)
+    tried = cut(problem, values)
+    admission = Admission(problem.id, shape, (), reduced=changes(problem, values))
     try:
-        examined = session.referee.admit(case, checking.quick)
+        examined = session.referee.admit(problem_case(tried, settings), checking.quick)
+        if values:
+            findings += faint_at_full_size(problem, values, examined, settings, session)
     except (ProblemError, RefereeError) as error:
         findings.append(Finding("runs", Standing.FAULT, str(error).strip().splitlines()[-1]))
-        return Admission(problem.id, shape, tuple(findings), seconds=time.monotonic() - started)
-    call_us = examined.facts["call_us"]
-    assert isinstance(call_us, float)
-    findings += [*examined.findings, *time_findings(shape if problem.shapes else "", settings.device, call_us)]
+        return replace(admission, findings=tuple(findings), seconds=time.monotonic() - started)
+    findings += examined.findings
+    call_us = examined.facts.get("call_us")
+    if problem.shapes and isinstance(call_us, float):
+        findings += time_findings(shape, settings.device, call_us)
     seconds = time.monotonic() - started
-    return Admission(problem.id, shape, tuple(findings), examined.trials, examined.facts, seconds=seconds)
+    return replace(admission, findings=tuple(findings), trials=examined.trials, facts=examined.facts, seconds=seconds)
+
+
+def cut(problem: Problem, values: dict[str, int]) -> Problem:
+    """The problem with module constants reduced."""
+    source = shrink.reduced(problem.source, values) if values else problem.source
+    return replace(problem, source=source, content_hash=hashlib.sha256(source.encode()).hexdigest())
+
+
+def changes(problem: Problem, values: dict[str, int]) -> dict[str, tuple[int, int]]:
+    known = shrink.constants(problem.source)
+    return {name: (known[name], value) for name, value in values.items()}
+
+
+def reductions(problem: Problem, settings: Settings, session: Session) -> dict[str, int]:
+    """Constants at which a problem without SHAPES can be tried on this device; none where it can as it is."""
+    limit_bytes, limit_flops = CPU_LIMITS
+    if settings.device != "cpu":
+        limit_bytes, limit_flops = int(GPU_SHARE * session.available_bytes()), GPU_FLOPS
+
+    def excess(source: str) -> float | None:
+        case = problem_case(replace(problem, source=source, content_hash=source_hash(source)), settings)
+        facts: dict[str, Any] = session.referee.facts([case])[0]
+        if "failed" in facts:
+            return None
+        held = facts["inputs_bytes"] + facts["outputs_bytes"] + facts["weights_bytes"] + facts["peak_bytes"]
+        return float(max(held / limit_bytes, facts["flops"] / limit_flops))
+
+    return shrink.shrunk(problem.source, excess)
+
+
+def faint_at_full_size(
+    problem: Problem, values: dict[str, int], examined: Examined, settings: Settings, session: Session
+) -> Iterator[Finding]:
+    """Do outputs shrink as the problem grows? Its size at full size is extrapolated from two reduced ones, by a power law."""
+    name = next(iter(values))
+    smaller = values | {name: max(1, values[name] // 2)}
+    if smaller == values:
+        return
+    half = session.referee.admit(problem_case(cut(problem, smaller), settings), quick=True, values_only=True)
+    sizes = {key: facts.get("largest") for key, facts in (("now", examined.facts), ("half", half.facts))}
+    now, then = sizes["now"], sizes["half"]
+    if not (isinstance(now, float) and isinstance(then, float) and 0 < now < then):
+        return
+    exponent = math.log(now / then) / math.log(values[name] / smaller[name])
+    full = shrink.constants(problem.source)[name]
+    largest = now * (full / values[name]) ** exponent
+    if now > FAINT >= largest:
+        told = f"outputs fall as {name}^{exponent:.2f}: at {name} = {full} none is larger than {largest:.1e} (extrapolated)"
+        yield Finding("values", Standing.FAULT, f"{told}: zeros pass an absolute tolerance of {FAINT:g}")
 
 
 def sizes_of(problem: Problem, settings: Settings, session: Session) -> Iterator[Finding]:

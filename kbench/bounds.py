@@ -12,7 +12,7 @@ from kbench.findings import Finding, Standing
 
 FITS_BYTES = {"full": 80e9, "medium": 24e9}
 TIMES_MS = {("full", "cuda"): (1.0, 100.0), ("small", "cpu"): (1.0, 50.0)}
-LENIENCE = 4.0  # a time outside by more than this factor is a fault, by less a doubt: machines differ
+DOUBTED, REFUSED = 2.0, 4.0  # factors by which a time may lie outside before it is a doubt, a fault: machines differ
 
 
 def size_finding(shape: str, sizes: dict[str, int] | None, needed_bytes: int) -> Finding:
@@ -32,7 +32,6 @@ def time_findings(shape: str, device: str, call_us: float) -> Iterator[Finding]:
         return
     low, high = bounds
     call_ms = call_us / 1e3
-    standing = Standing.OK if low <= call_ms <= high else Standing.DOUBT
-    if not low / LENIENCE <= call_ms <= high * LENIENCE:
-        standing = Standing.FAULT
+    outside = max(low / call_ms, call_ms / high)
+    standing = Standing.OK if outside <= DOUBTED else Standing.DOUBT if outside <= REFUSED else Standing.FAULT
     yield Finding(f"{shape} takes {low:.0f} to {high:.0f} ms", standing, f"eager takes {call_ms:.2f} ms on {device}")

@@ -15,7 +15,7 @@ PACKAGE = Path(kbench.__file__).parent
 # From the bottom. A module may import from its own row and from rows above it in this list.
 LAYERS = [
     {"__init__", "types", "errors", "findings", "bounds", "stats", "paired", "candidate", "codec", "source"},
-    {"files", "scratch", "keys"},
+    {"files", "scratch", "keys", "shrink"},
     {
         "registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts", "budget",
         "cell", "spending", "attestation", "reference_rows",

@@ -120,6 +120,7 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
         "oracle": program("kbench.oracle.program"),
         "survey": program("kbench.oracle.sizes"),
         "admission": program("kbench.oracle.admission"),
+        "facts": program("kbench.oracle.facts"),
     }
 
 

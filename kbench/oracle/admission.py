@@ -4,12 +4,14 @@ outline    which wrong forwards there are: what can be altered, what every leaf 
 variant    eager's answer of one of them, into the expected area
 same       whether that forward is the right one after all: in fp64, to within an ulp of the outputs' dtype
 repeat     whether one call made twice gives the same bits
+pace       how long an eager call takes
 compiled   whether torch.compile's answer can be had, and how far it lies from eager's
 """
 
 from __future__ import annotations
 
 import socket
+import time
 import traceback
 from contextlib import nullcontext
 from typing import Any
@@ -21,6 +23,7 @@ from kbench.oracle import draws, mutations
 from kbench.oracle.program import Oracle, serve
 
 EQUAL_ULP = {torch.float32: 2.0**-23, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7, torch.float64: 2.0**-52}
+PACE_CALLS = 5
 TIMES_OF_A_KIND = 3  # of an operator that a forward uses often, so many occurrences are altered: first, middle, last
 
 
@@ -120,6 +123,21 @@ class Trials(Oracle):
         second, _ = self.changed(self.model, {"base": request["base"], "change": {"kind": "none"}}, self.dtype)
         pairs = list(zip(kept, second, strict=True))
         return {"same": all(equal(a, b, 0.0) for a, b in pairs)}
+
+    def pace(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Shortest of some eager calls. On a CPU a call counts its processor time where that is less than the time that
+        went by: on a busy machine it waits for its turn."""
+        arguments, elapsed = self.arguments(request["base"]), []
+        for _ in range(PACE_CALLS):
+            self.settle()
+            started, worked = time.perf_counter(), time.process_time()
+            with torch.no_grad():
+                self.model(*arguments)
+            self.settle()
+            wall = time.perf_counter() - started
+            elapsed.append(wall if self.settings["device"] != "cpu" else min(wall, time.process_time() - worked))
+        self.restore()
+        return {"call_us": min(elapsed) * 1e6}
 
     def compiled(self, request: dict[str, Any]) -> dict[str, Any]:
         arguments = self.arguments(request["base"])

@@ -127,7 +127,9 @@ def shifted(axis: int) -> Made:
 def shuffled(axis: int) -> Made:
     def made(stand: Stand, place: int, output: int) -> torch.Tensor:
         right = stand.eager(place, output)
-        return right.index_select(axis, torch.randperm(right.shape[axis], device=right.device))
+        order = torch.randperm(right.shape[axis])
+        order = order if bool((order.diff() < 0).any()) else order.flip(0)  # another order it must be
+        return right.index_select(axis, order.to(right.device))
 
     return made
 

@@ -15,7 +15,7 @@ from kbench.candidate import memory
 from kbench.errors import ProblemError
 from kbench.referee import compare
 from kbench.referee.bench import Bench, new_seed
-from kbench.referee.checks import EPS, Checks
+from kbench.referee.checks import Checks
 from kbench.referee.layout import Answer, lay_out
 from kbench.referee.oracle import Oracle
 from kbench.referee.outputs import Wrong, output_name
@@ -84,7 +84,7 @@ class Stand(Bench):
             self.selected = self.expect(places, places, state=False)
         for place in places:
             for output in range(len(self.layout.outputs)):
-                self.receive(place, output, self.eager(place, output))
+                self.receive(place, output, self.eager(place, output), learnt=False)
 
     def answer_alone(self, place: int) -> None:
         assert self.oracle is not None
@@ -113,22 +113,26 @@ class Stand(Bench):
         at = self.layout.slots[place] + found.offset
         return memory.view(self.staging.flat, at, found.dtype, found.shape, found.stride)
 
-    def receive(self, place: int, output: int, actual: torch.Tensor) -> Reception:
-        """What the judging would say of `actual` as that output of that call."""
-        name, answer = output_name(self.layout, output), self.answer(place, output)
-        index = (place, output) if (place, output) in self.selected else None
-        refusal = ""
-        try:
-            self.checks.value(name, actual, answer, index)
-        except Wrong as wrong:
-            refusal = wrong.evidence
-        exact = self.exact(place, output)
+    def receive(self, place: int, output: int, actual: torch.Tensor, learnt: bool = True) -> Reception:
+        """What the judging would say of `actual` as that output of that call; budgets are `learnt` once `draw` has ended."""
+        name, exact = output_name(self.layout, output), self.exact(place, output)
         if exact.dtype == torch.int64:
-            return Reception(refusal, None, None)
-        errors = compare.error_of(actual, exact, EPS[str(actual.dtype).removeprefix("torch.")])
-        limits = self.checks.budgets[name].limits()
-        share = max(value / limit if limit else 0.0 for value, limit in zip(errors.values, limits, strict=True))
-        return Reception(refusal, errors.values[0], share)
+            return Reception(self.refused_integers(name, place, output, actual), None, None)
+        budget = self.checks.budgets.setdefault(name, compare.Budget())
+        weighed = compare.weigh(actual, exact, self.eager(place, output), budget, learnt)
+        if weighed.errors is None:
+            return Reception(weighed.refusal, None, None)
+        pairs = zip(weighed.errors.values, budget.limits(), strict=True)
+        share = max(value / limit if limit else 0.0 for value, limit in pairs)
+        return Reception(weighed.refusal, weighed.errors.values[0], share)
+
+    def refused_integers(self, name: str, place: int, output: int, actual: torch.Tensor) -> str:
+        index = (place, output) if (place, output) in self.selected else None
+        try:
+            self.checks.value(name, actual, self.answer(place, output), index)
+        except Wrong as wrong:
+            return wrong.evidence
+        return ""
 
     def variant(self, place: int, change: dict[str, Any]) -> tuple[list[torch.Tensor], bool]:
         """Eager's answer on that call's inputs with a change, and whether the change came to bear."""
