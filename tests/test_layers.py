@@ -26,6 +26,7 @@ LAYERS = [
     {"devices", "environment", "oracle"},
     {"builder", "referee", "calibration"},
     {"evaluate", "repro"},
+    {"costs"},
     {"calibrate", "report", "models"},
     {"replies", "refine"},
     {"asking"},
