@@ -20,7 +20,7 @@ LAYERS = [
         "registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts", "budget",
         "cell", "spending", "attestation", "reference_rows",
     },
-    {"changes", "leaderboard"},
+    {"changes", "leaderboard", "similarity"},
     {"comparison"},
     {"gates"},
     {"devices", "environment", "oracle"},

@@ -55,6 +55,8 @@ def command(**flags: Any) -> int:
         warn_of_sandbox(session.rung)
         progress = Progress(sum(1 for _ in checking.items()))
         ended = check(checking, session, progress.report)
+    if flags["against"]:
+        ended = compared(ended, checking.problems, flags["against"])
     if flags["as_json"]:
         click.echo(json.dumps([plain(admission) for admission in ended]))
     else:
@@ -76,6 +78,15 @@ def checking_of(flags: dict[str, Any]) -> Any:
     shapes = SHAPES_BY_DEVICE.get(settings.device, (settings.shapes, "odd")) if named == ("auto",) else named
     kept = flags["results"] or environment.cache_folder() / "checks"
     return Checking(tuple(problems), replace(settings, shapes=shapes[0]), shapes, flags["quick"], kept, flags["again"])
+
+
+def compared(ended: Sequence[Any], problems: Sequence[Any], against: Path) -> list[Any]:
+    """The admissions with a finding more: the model of that suite whose code each problem's is most like."""
+    from kbench import registry, similarity
+
+    others = similarity.shapes_of(registry.discover(against))
+    found = {problem.id: similarity.finding(problem, others) for problem in problems}
+    return [replace(admission, findings=(*admission.findings, found[admission.problem_id])) for admission in ended]
 
 
 class Progress:

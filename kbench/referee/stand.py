@@ -119,6 +119,7 @@ class Stand(Bench):
         if exact.dtype == torch.int64:
             return Reception(self.refused_integers(name, place, output, actual), None, None)
         budget = self.checks.budgets.setdefault(name, compare.Budget())
+        budget.candidate = [0.0, 0.0, 0.0]  # every answer is one candidate's
         weighed = compare.weigh(actual, exact, self.eager(place, output), budget, learnt)
         if weighed.errors is None:
             return Reception(weighed.refusal, None, None)
