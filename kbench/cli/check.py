@@ -31,6 +31,11 @@ SHAPES_BY_DEVICE = {"cpu": ("small", "odd")}
 @click.option("-p", "--problem", multiple=True, metavar="GLOB", help="problems whose id or name matches; repeatable")
 @click.option("--level", help="1, 2, 3, 1,2 or 1-3; without it all of them")
 @click.option("--limit", type=click.IntRange(min=1), help="the first N problems of each level")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    help="a KernelBench checkout: which of its models is each one most like?",
+)
 @click.option("--quick", is_flag=True, help="without torch.compile, and without leaving out single operators")
 @click.option(
     "--results",
