@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from kbench.oracle import facts, mutations
+from kbench.oracle import facts, mutations, program
 
 
 def altered(function: object, name: str, how: str, occurrence: int = 1) -> torch.Tensor:
@@ -81,3 +81,13 @@ def get_init_inputs(*, rows):
     assert found["moved_bytes"] == 4 * (100 * 64 + 64 * 16 + 16 + 100 * 16)
     assert found["parameters"] == 64 * 16 + 16
     assert found["operators"] == {"addmm": 1, "relu": 1}
+
+
+def test_a_permuted_tensor_is_dense_and_one_with_gaps_or_repeats_is_not() -> None:
+    x = torch.randn(4, 1, 6)
+    assert program.is_dense(x)
+    assert program.is_dense(x.permute(2, 1, 0))
+    assert program.is_dense(torch.randn(4, 3, 6, 5).contiguous(memory_format=torch.channels_last))
+    assert not program.is_dense(x[:, :, ::2])
+    assert not program.is_dense(x.expand(4, 2, 6))
+    assert program.is_dense(torch.randn(0, 3))
