@@ -103,6 +103,23 @@ def test_problems_are_listed_as_json_too(capsys: pytest.CaptureFixture[str]) -> 
     assert "level1/019_relu" in [problem["id"] for problem in json.loads(out)]
 
 
+def test_costs_are_derived_once_and_then_stand_in_the_list(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "level1").mkdir()
+    rest = "def get_inputs(): return [torch.rand(250, 4000)]\ndef get_init_inputs(): return []\n"
+    (tmp_path / "level1" / "1_Million.py").write_text(RELU + rest)
+    code, out, err = run(capsys, "problems", "list", "--suite", str(tmp_path))
+    assert (code, out.split()) == (0, ["level1/1_Million"])
+    assert "--costs" in err
+    assert "derived level1/1_Million" in run(capsys, "problems", "list", "--suite", str(tmp_path), "--costs")[2]
+    code, out, err = run(capsys, "problems", "list", "--suite", str(tmp_path), "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)[0]["costs"]["as written"]
+    assert (found["flops"], found["moved_bytes"], found["operators"]) == (10**6, 8 * 10**6, {"relu": 1})
+
+
 @pytest.mark.slow
 def test_get_inputs_that_raises_is_the_problems_fault_and_exit_two(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, solution: str, monkeypatch: pytest.MonkeyPatch

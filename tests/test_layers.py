@@ -14,23 +14,24 @@ import kbench
 PACKAGE = Path(kbench.__file__).parent
 # From the bottom. A module may import from its own row and from rows above it in this list.
 LAYERS = [
-    {"__init__", "types", "errors", "stats", "paired", "candidate", "codec", "source"},
-    {"files", "scratch", "keys"},
+    {"__init__", "types", "errors", "findings", "bounds", "stats", "paired", "candidate", "codec", "source"},
+    {"files", "scratch", "keys", "shrink"},
     {
         "registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts", "budget",
         "cell", "spending", "attestation", "reference_rows",
     },
-    {"changes", "leaderboard"},
+    {"changes", "leaderboard", "similarity"},
     {"comparison"},
     {"gates"},
     {"devices", "environment", "oracle"},
     {"builder", "referee", "calibration"},
     {"evaluate", "repro"},
+    {"costs"},
     {"calibrate", "report", "models"},
     {"replies", "refine"},
     {"asking"},
     {"attempts"},
-    {"run"},
+    {"run", "admission"},
     {"verify", "rejudge"},
     {"cli"},
     {"demo", "api", "__main__"},

@@ -119,6 +119,8 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
         "unpack": unpack,
         "oracle": program("kbench.oracle.program"),
         "survey": program("kbench.oracle.sizes"),
+        "admission": program("kbench.oracle.admission"),
+        "facts": program("kbench.oracle.facts"),
     }
 
 

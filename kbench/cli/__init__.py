@@ -22,7 +22,7 @@ COMMANDS = {
     "leaderboard": "runs ranked per level; Markdown, CSV, JSON, a page",
     "compare": "two runs of the same problems: what changed, and a CI gate on it",
     "export": "KernelBench's eval_results.json and baseline JSON, CSV",
-    "problems": "the registry: list, show",
+    "problems": "the registry: list, show, check",
     "doctor": "device, toolchain, sandbox, keys; --calibrate for intervals",
 }
 EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 4, 130

@@ -61,9 +61,18 @@ def tree_of(value: Any, leaves: list[torch.Tensor]) -> Any:
 
 
 def spec_of(tensor: torch.Tensor) -> dict[str, Any]:
-    dense = tensor.is_contiguous() or torch._prims_common.is_non_overlapping_and_dense(tensor)
-    stride = list(tensor.stride()) if dense else list(torch.empty(tensor.shape, device="meta").stride())
+    stride = list(tensor.stride()) if is_dense(tensor) else list(torch.empty(tensor.shape, device="meta").stride())
     return {"dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape), "stride": stride}
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the elements fill one stretch of memory without overlap, in whatever order of dimensions."""
+    filled = 1
+    for stride, size in sorted((s, n) for s, n in zip(tensor.stride(), tensor.shape, strict=True) if n != 1):
+        if stride != filled:
+            return tensor.is_contiguous()
+        filled *= size
+    return True
 
 
 def alike(first: torch.Tensor, second: torch.Tensor, tolerance: float = REPEAT_TOLERANCE) -> bool:
@@ -343,7 +352,10 @@ class Oracle:
 
 def main(fds: list[int]) -> None:
     wire, staging, expected = fds
-    channel, oracle = socket.socket(fileno=wire), Oracle(staging, expected)
+    serve(socket.socket(fileno=wire), Oracle(staging, expected))
+
+
+def serve(channel: socket.socket, oracle: Oracle) -> None:
     while (request := protocol.receive(channel)) is not None:
         try:
             answer = getattr(oracle, request["do"])(request)

@@ -35,7 +35,7 @@ def survey(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def sizes(module: Any, request: dict[str, Any], init: list[Any], dtype: torch.dtype) -> dict[str, int] | None:
-    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGALRM, too_long)
     signal.setitimer(signal.ITIMER_REAL, SIZING_LIMIT_S)
     try:
         with torch.device("meta"), torch.no_grad():
@@ -55,7 +55,7 @@ def sizes(module: Any, request: dict[str, Any], init: list[Any], dtype: torch.dt
     }
 
 
-def _too_long(_signal: int, _frame: object) -> NoReturn:
+def too_long(_signal: int, _frame: object) -> NoReturn:
     raise TimeoutError("sizing it up takes too long")
 
 

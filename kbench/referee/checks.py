@@ -20,7 +20,6 @@ from kbench.types import FailedCall, Gate, Mismatch, Status
 
 SETTLE_S = 1.0  # how long an unfinished output is given to become right, to tell "late" from "wrong"
 STATE_CHECK_CALLS = 8  # a changing state is followed through blocks of at most so many calls
-EPS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7, "float64": 2.0**-52, "complex64": 2.0**-23}
 _random = random.SystemRandom()
 
 
@@ -137,18 +136,13 @@ class Checks:
             return
         if actual.is_complex():
             actual = torch.view_as_real(actual)
-        differs = compare.non_finite_differs(actual, exact, eager)
-        if differs is not None:
-            self.wrong(name, differs, actual, exact, "values", "NaN or infinity stands in the wrong places")
-        eps = EPS[str(actual.dtype).removeprefix("torch.")]
         limits = self.budgets.setdefault(budget or name, compare.Budget())
-        errors = compare.error_of(actual, exact, eps)
-        if limits.learnt < compare.LEARNT_CALLS or not limits.admits(errors):
-            limits.learn(compare.error_of(eager, exact, eps))
-        if not limits.admits(errors):
-            over = max(limits.figures(), key=lambda f: f.candidate / f.budget)
-            told = f"{over.metric} error {over.candidate:.2e} against fp64, budget {over.budget:.2e} (eager: {over.eager:.2e})"
-            self.wrong(name, compare.outside_budget(actual, exact, limits), actual, exact, "values", told)
+        weighed = compare.weigh(actual, exact, eager, limits)
+        if weighed.non_finite is not None:
+            self.wrong(name, weighed.non_finite, actual, exact, "values", weighed.refusal)
+        if weighed.refusal:
+            outside = compare.outside_budget(actual, exact, limits)
+            self.wrong(name, outside, actual, exact, "values", weighed.refusal)
 
     def integers(
         self, name: str, actual: torch.Tensor, exact: torch.Tensor, eager: torch.Tensor, index: tuple[int, int] | None

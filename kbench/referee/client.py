@@ -14,6 +14,7 @@ from typing import Any
 from kbench import errors, keys, sandbox, scratch
 from kbench.candidate import protocol
 from kbench.codec import decode, encode
+from kbench.findings import Finding, Trial
 from kbench.referee.case import Case, ProblemCase
 from kbench.types import Status, Verdict
 
@@ -26,6 +27,15 @@ class Survey:
     init_leaves: tuple[dict[str, Any], ...]
     sizes: dict[str, int] | None  # None where unknown
     failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What the lane measured of a problem: see findings.Admission."""
+
+    findings: tuple[Finding, ...]
+    trials: tuple[Trial, ...]
+    facts: dict[str, object]
 
 
 class LaneReferee:
@@ -75,9 +85,22 @@ class LaneReferee:
             for item in found
         ]
 
+    def facts(self, problems: Sequence[ProblemCase]) -> list[dict[str, Any]]:
+        """What a forward of each costs, derived on the meta device: see oracle/facts.py; {"failed": why} where it cannot be."""
+        found: list[dict[str, Any]] = self.ask(do="survey", role="facts", problems=[encode(p) for p in problems])[
+            "found"
+        ]
+        return found
+
     def probe(self, device: str) -> dict[str, Any]:
         """What a lane finds on the device: {"shared": bool, "peaks": bytes per second, "canary_us": float}."""
         return self.ask(do="probe", device=device)
+
+    def admit(self, problem: ProblemCase, quick: bool, values_only: bool = False) -> Examined:
+        """What a lane found about the problem itself. ProblemError where it cannot be run, RefereeError where it took all down."""
+        return decode(
+            Examined, self.ask(do="admit", problem=encode(problem), quick=quick, values_only=values_only)["found"]
+        )
 
     def judge(self, case: Case) -> Verdict:
         try:

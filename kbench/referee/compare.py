@@ -96,6 +96,38 @@ class Budget:
         return [ErrorFigure(metric, candidate, eager, limit) for metric, candidate, eager, limit in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the comparison says of one tensor. `refusal` is "" where it is admitted."""
+
+    refusal: str
+    non_finite: (
+        torch.Tensor | None
+    )  # mask of the elements that are not finite where they should be, or the other way round
+    errors: Errors | None  # None where non-finite elements decided
+
+
+def weigh(
+    actual: torch.Tensor, exact: torch.Tensor, eager: torch.Tensor, budget: Budget, learnt: bool = False
+) -> Weighed:
+    """A floating tensor against the exact answer and eager's, within the budget, which learns eager's error.
+
+    `learnt` says that the budget knows eager's error of this very call.
+    """
+    differs = non_finite_differs(actual, exact, eager)
+    if differs is not None:
+        return Weighed("NaN or infinity stands in the wrong places", differs, None)
+    eps = torch.finfo(actual.dtype).eps
+    errors = error_of(actual, exact, eps)
+    if not learnt and (budget.learnt < LEARNT_CALLS or not budget.admits(errors)):
+        budget.learn(error_of(eager, exact, eps))
+    if budget.admits(errors):
+        return Weighed("", None, errors)
+    over = max(budget.figures(), key=lambda f: f.candidate / f.budget)
+    told = f"{over.metric} error {over.candidate:.2e} against fp64, budget {over.budget:.2e} (eager: {over.eager:.2e})"
+    return Weighed(told, None, errors)
+
+
 def worst(budgets: Sequence[Budget]) -> tuple[ErrorFigure, ...]:
     """Per metric the output that used most of its budget."""
     tables = [budget.figures() for budget in budgets]

@@ -1,8 +1,10 @@
 """The lane process: one a device. Serves the driver's requests over a socket; judges; never runs problem or candidate code.
 
     survey    what problems are built with, and how large they are   -> per problem, or why it cannot be run
+              (under the role "facts": what a forward of theirs costs)
     judge     judge one built candidate                              -> a Verdict
     probe     what works on the device                               -> figures for kbench doctor
+    admit     is a problem itself fit to be judged by?               -> findings and tried mutants
 
 Sandboxes start before torch is imported here, so that the imports run side by side.
 """
@@ -56,7 +58,8 @@ class Lane:
         problems = [decode(ProblemCase, problem) for problem in request["problems"]]
         references = self.open_references(problems[0].device)
         references.box.wait_ready()
-        return {"found": [survey_one(references, self.scratch, problem) for problem in problems]}
+        role = request.get("role", "survey")
+        return {"found": [survey_one(references, self.scratch, problem, role) for problem in problems]}
 
     def probe(self, request: dict[str, Any]) -> dict[str, Any]:
         """Whether memory of this lane's can be written from inside a sandbox, and what the device was measured to do."""
@@ -80,6 +83,22 @@ class Lane:
         finally:
             box.close()
             area.close()
+
+    def admit(self, request: dict[str, Any]) -> dict[str, Any]:
+        problem, quick = decode(ProblemCase, request["problem"]), request["quick"]
+        self.close_bench()
+        references = self.open_references(problem.device)
+        from kbench.devices import open_device
+        from kbench.referee.admission import examine
+        from kbench.referee.stand import Stand
+
+        self.device = self.device or open_device(problem.device)
+        stand = Stand(problem, references, self.scratch, self.device)
+        try:
+            stand.prepare(compiled=not quick and not request["values_only"])
+            return {"found": encode(examine(stand, quick, request["values_only"]))}
+        finally:
+            stand.close()
 
     def prepare(self, problem: ProblemCase, compiled: bool) -> None:
         """Describes the problem; from then on its bench is warm."""
@@ -216,11 +235,11 @@ def nodes(device: str) -> tuple[str, ...]:
     return () if device == "cpu" else sandbox.gpu_nodes()
 
 
-def survey_one(references: References, scratch: Path, problem: ProblemCase) -> dict[str, Any]:
+def survey_one(references: References, scratch: Path, problem: ProblemCase, role: str) -> dict[str, Any]:
     path = references.add(problem.content_hash, problem.source)
     limits = {"RLIMIT_CORE": 0}
     try:
-        with one_shot(references.box, "survey", [], scratch / "survey.log", limits=limits) as channel:
+        with one_shot(references.box, role, [], scratch / "survey.log", limits=limits) as channel:
             channel.settimeout(SURVEY_LIMIT_S)
             protocol.send(channel, {"path": path, "shape": problem.shape, "precision": TORCH_DTYPE[problem.precision]})
             return protocol.receive(channel) or {"failed": "the process that loads it died"}

@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from kbench import freezer, sandbox
+from kbench import freezer
 from kbench.candidate import memory, protocol
 from kbench.devices import Area, Device
 from kbench.errors import ProblemError, RefereeError
-from kbench.processes import spawn
+from kbench.processes import Server, spawn
 from kbench.referee.case import TORCH_DTYPE, ProblemCase
 from kbench.referee.layout import Layout, Leaf
 from kbench.types import Precision
@@ -27,13 +27,13 @@ _FRAME = re.compile(r'problem\.py", line (\d+), in (\S+)')
 class Oracle:
     """Describes the problem first; then the areas get their sizes. `staging` is the lane's truth about every input."""
 
-    def __init__(self, box: sandbox.Sandbox, folder: Path, device: Device) -> None:
+    def __init__(self, box: Server, folder: Path, device: Device, role: str = "oracle") -> None:
         self.device = device
         self.staging: Area = device.area("staging")
         self.expected: Area = device.area("expected")
         self.hold = freezer.create(f"kbench-{os.getpid()}-oracle-{os.urandom(3).hex()}", None)
         descriptor, path = tempfile.mkstemp(prefix="oracle-", suffix=".log", dir=folder)
-        request = {"role": "oracle", "limits": {"RLIMIT_CORE": 0}}
+        request = {"role": role, "limits": {"RLIMIT_CORE": 0}}
         spawned = spawn(box, request, [self.staging.fd, self.expected.fd], descriptor, self.hold)
         os.close(descriptor)
         self.log_path, self.channel = Path(path), spawned.channel

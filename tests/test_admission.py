@@ -1,0 +1,146 @@
+"""Problems with one fault each, checked by the command itself: the fault is named, and a sound problem has none."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kbench.cli import main
+
+HEAD = """
+import numpy
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+SHAPES = {"small": {"rows": 32}}
+INPUTS = %s
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+%s
+
+    def forward(self, %s):
+        return %s
+
+
+def get_inputs(*, rows=32, family="default"):
+    x = torch.randn(rows, 48)
+    return %s
+
+
+def get_init_inputs(*, rows=32):
+    return []
+"""
+
+
+def problem(
+    forward: str, inputs: str = "[x]", init: str = "        pass", names: str = "x", families: str = '("default",)'
+) -> str:
+    return HEAD % (families, init, names, forward, inputs)
+
+
+LINEAR = "        self.linear = nn.Linear(48, 24)\n        nn.init.normal_(self.linear.bias)"
+DEAD_BIAS = "        self.bias = nn.Parameter(torch.randn(48))\n        self.norm = nn.LayerNorm(48)"
+SUITE = {
+    "1_sound": problem("torch.relu(self.linear(x))", init=LINEAR),
+    "2_identity": problem("torch.relu(x)", inputs="[x.abs()]"),
+    "3_zero": problem("torch.clamp(torch.clamp(x, max=0), 0, 1)"),
+    "4_dead_weight": problem("self.norm(x + self.bias.mean())", init=DEAD_BIAS),
+    "5_dead_input": problem("x.exp() + 0 * y", inputs="[x, torch.randn(rows, 48)]", names="x, y"),
+    "6_random": problem("F.dropout(x, 0.5)"),
+    "7_faint": problem("torch.softmax(x, dim=-1) * 1e-5"),
+    "8_collapsed": problem("x.sum(dim=-1, keepdim=True).expand(-1, 8).contiguous()"),
+    "9_infinite": problem("x.exp() / (x > 0)"),
+    "10_seedless": problem("x * x", inputs="[x + float(numpy.random.rand())]"),
+    "11_broken": problem("x @ x"),
+    "12_ill_conditioned": problem("(x + 1e6) - 1e6"),
+    "13_idle_tail": problem("x.exp().sum(dim=-1, keepdim=True).clamp(min=0)"),
+    "14_shifted": problem("torch.softmax(x, dim=-1)", inputs="[x + 1000 * (family == 'large')]", families='("default", "large")'),
+}  # fmt: skip
+SUITE["15_plain"] = SUITE["1_sound"].replace("SHAPES =", "UNUSED =")
+FAULTS = {  # problem -> the check that finds it, and a word of the evidence
+    "2_identity": ("null solutions", "input 0 handed back"),
+    "3_zero": ("values", "the output is constant"),
+    "4_dead_weight": ("varies with every weight", "bias ignored"),
+    "5_dead_input": ("varies with every input", "input 1 ignored"),
+    "6_random": ("runs", "forward is random"),
+    "7_faint": ("values", "zeros pass an absolute tolerance"),
+    "8_collapsed": ("varies along every axis", "axis 1"),
+    "9_infinite": ("values", "not finite"),
+    "10_seedless": ("inputs follow the seed", "input 0"),
+    "11_broken": ("runs", "cannot be multiplied"),
+    "12_ill_conditioned": ("values", "lost in rounding"),
+}
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("suite")
+    (folder / "level1").mkdir()
+    for name, source in SUITE.items():
+        (folder / "level1" / f"{name}.py").write_text(source)
+    return folder
+
+
+def checked(suite: Path, *flags: str) -> tuple[int, list[dict[str, Any]], str]:
+    """Exit code, what was found, and stderr of the command."""
+    import contextlib
+    import io
+
+    out, err = io.StringIO(), io.StringIO()
+    arguments = ["problems", "check", "--suite", str(suite), "--device", "cpu", "--results", str(suite / "kept")]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
+        main([*arguments, "--shapes", "small", "--quick", "--json", *flags])
+    return int(ended.value.code or 0), json.loads(out.getvalue()), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def found(suite: Path) -> dict[str, dict[str, Any]]:
+    code, admissions, _ = checked(suite)
+    assert code == 1
+    return {admission["problem_id"].removeprefix("level1/"): admission for admission in admissions}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_problem_with_one_fault_is_refused_and_the_cause_is_named(name: str, found: dict[str, Any]) -> None:
+    check, word = FAULTS[name]
+    faults = [f for f in found[name]["findings"] if f["standing"] == "fault"]
+    assert any(f["check"] == check and word in f["evidence"] for f in faults), faults
+
+
+def test_a_sound_problem_has_no_fault_and_every_mutant_is_killed(found: dict[str, Any]) -> None:
+    sound = found["1_sound"]
+    pace = [f for f in sound["findings"] if f["check"].startswith("small takes")]  # 32 rows take no millisecond
+    others = [f for f in sound["findings"] if f not in pace and f["standing"] != "ok"]
+    assert not others
+    assert sound["killed"] == sound["mutants"] > 20
+
+
+def test_an_operator_that_hands_on_what_it_gets_is_doubted_and_named(found: dict[str, Any]) -> None:
+    doubts = [f["evidence"] for f in found["13_idle_tail"]["findings"] if f["standing"] == "doubt"]
+    assert any("clamp" in doubt and "hands on what it is given" in doubt for doubt in doubts)
+
+
+def test_a_softmax_without_its_maximum_is_killed_by_the_family_that_is_shifted(found: dict[str, Any]) -> None:
+    naive = [t for t in found["14_shifted"]["trials"] if "the maximum is not taken off" in t["mutant"]]
+    assert [(t["outcome"], t["families"]) for t in naive] == [("killed", ["default", "large"])]
+
+
+def test_the_same_command_again_goes_on_with_what_is_kept(suite: Path, found: dict[str, Any]) -> None:
+    (suite / "kept").joinpath(next(os.walk(suite / "kept"))[2][0]).unlink()
+    code, admissions, told = checked(suite)
+    assert code == 1
+    assert told.count("(kept)") == len(SUITE) - 1
+    assert len(admissions) == len(SUITE)
+
+
+def test_a_problem_without_a_fault_gives_exit_code_zero(suite: Path, found: dict[str, Any]) -> None:
+    code, admissions, _ = checked(suite, "-p", "15_plain")
+    assert (code, admissions[0]["standing"]) == (0, "ok")
