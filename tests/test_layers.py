@@ -17,7 +17,7 @@ LAYERS = [
     {"__init__", "types", "errors", "stats", "paired", "candidate", "codec", "source"},
     {"files", "scratch", "keys"},
     {
-        "registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts", "budget",
+        "registry", "exploits", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts", "budget",
         "cell", "spending", "attestation", "reference_rows",
     },
     {"changes", "leaderboard"},
@@ -25,7 +25,8 @@ LAYERS = [
     {"gates"},
     {"devices", "environment", "oracle"},
     {"builder", "referee", "calibration"},
-    {"evaluate", "repro"},
+    {"evaluate", "repro", "limits"},
+    {"attack"},
     {"calibrate", "report", "models"},
     {"replies", "refine"},
     {"asking"},
@@ -40,7 +41,7 @@ SDKS = {"openai", "anthropic", "google"}
 
 
 def modules() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py") if "_problems" not in path.parts)
+    return sorted(path for path in PACKAGE.rglob("*.py") if not {"_problems", "_exploits"} & set(path.parts))
 
 
 def name_of(path: Path) -> str:
