@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from kbench import registry
 from kbench.evaluate import Session, Settings, read_solution
@@ -100,9 +99,3 @@ def why_untrue(exploit: Exploit, verdict: Verdict) -> str:
     if speedup.value >= exploit.speedup_below:
         return f"told to be {speedup.value:.2f}x eager, and it is below {exploit.speedup_below}x"
     return ""
-
-
-def missing_folders(root: Path, cases: Sequence[AttackCase]) -> list[Path]:
-    """Candidate files beside the manifest that no case names."""
-    named = {case.path.resolve() for case in cases}
-    return sorted(p for p in root.glob("[A-Zk]*/*.py") if p.resolve() not in named)

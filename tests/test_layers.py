@@ -17,8 +17,8 @@ LAYERS = [
     {"__init__", "types", "errors", "stats", "paired", "candidate", "codec", "source"},
     {"files", "scratch", "keys"},
     {
-        "registry", "exploits", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts", "budget",
-        "cell", "spending", "attestation", "reference_rows",
+        "registry", "exploits", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts",
+        "budget", "cell", "spending", "attestation", "reference_rows",
     },
     {"changes", "leaderboard"},
     {"comparison"},

@@ -18,6 +18,7 @@ from kbench.exploits import AttackCase, Claim, Naive, read_manifest, suite_root
 
 CASES = [case for case in read_manifest(suite_root()) if case.exploit is not None]
 BELIEVED_SPEEDUP = 1.5  # over the reference, by its clock; what is claimed is a multiple of it
+TRIALS = 4
 
 Judge = Callable[[AttackCase, str, Naive], dict[str, Any]]
 
@@ -52,11 +53,12 @@ def naive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
 
 
 def believes(case: AttackCase, device: str, judge: Judge) -> None:
+    """A few trials, since a disturbed machine's clock is wrong and its heap is not laid out as usual."""
     assert case.exploit is not None
-    found = judge(case, device, case.exploit.fools)
-    assert found["accepted"], found
-    if case.exploit.claim is Claim.FALSE_TIME:
-        assert found["speedup"] >= BELIEVED_SPEEDUP, found
+    least = BELIEVED_SPEEDUP if case.exploit.claim is Claim.FALSE_TIME else 0.0
+    trials = (judge(case, device, case.exploit.fools) for _ in range(TRIALS))
+    found = [next((trial for trial in trials if trial["accepted"] and trial["speedup"] >= least), None)]
+    assert found[0] is not None, judge(case, device, case.exploit.fools)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.runs_on("cpu")], ids=lambda case: case.id)

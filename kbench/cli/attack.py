@@ -10,14 +10,24 @@ import click
 
 @click.command(name="attack")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, or cuda:N")
-@click.option("--shapes", type=click.Choice(["full", "medium", "small"]), help="by default small on a CPU, medium on a GPU")
-@click.option("--family", "families", multiple=True, metavar="F", help="T1, c6, k3 and so on; repeatable; without it all")
+@click.option(
+    "--shapes", type=click.Choice(["full", "medium", "small"]), help="by default small on a CPU, medium on a GPU"
+)
+@click.option(
+    "--family", "families", multiple=True, metavar="F", help="T1, c6, k3 and so on; repeatable; without it all"
+)
 @click.option("--quick", is_flag=True, help="one pair of workers a judging in place of three")
 @click.option("--require-sandbox", is_flag=True, help="refuse to run with less than namespaces")
 @click.option("--limits", is_flag=True, help="what cannot be closed, in figures; judges nothing")
 @click.option("--json", "as_json", is_flag=True)
 def command(
-    device: str, shapes: str | None, families: tuple[str, ...], quick: bool, require_sandbox: bool, limits: bool, as_json: bool
+    device: str,
+    shapes: str | None,
+    families: tuple[str, ...],
+    quick: bool,
+    require_sandbox: bool,
+    limits: bool,
+    as_json: bool,
 ) -> int:
     """Judge known cheats and honest controls, and print what became of each.
 

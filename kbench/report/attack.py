@@ -39,7 +39,9 @@ def attack_tables(outcomes: Sequence[Outcome], settings: Settings, rung: str) ->
     if controls:
         yield _table("honest controls", controls)
     yield Text(_sum(exploits, controls))
-    yield Text(f"{settings.device}, {settings.shapes} shapes, protocol {settings.protocol}, sandbox {rung}", style="dim")
+    yield Text(
+        f"{settings.device}, {settings.shapes} shapes, protocol {settings.protocol}, sandbox {rung}", style="dim"
+    )
 
 
 def _table(title: str, outcomes: Sequence[Outcome]) -> Table:
