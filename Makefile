@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check clean
+.PHONY: help setup demo test attack check clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -23,6 +23,9 @@ demo: $(READY)  ## three problems a level on the CPU: shipped solutions and both
 
 test: $(READY)  ## the tests
 	$(BIN)/python -m pytest
+
+attack: $(READY)  ## every known cheat and every honest control against this installation
+	$(BIN)/python -m kbench attack
 
 check: $(READY)  ## format, lint, types, layers
 	$(BIN)/ruff format --check kbench tests

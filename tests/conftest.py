@@ -11,6 +11,7 @@ import pytest
 from kbench.evaluate import Session, Settings
 
 CANDIDATES = Path(__file__).parent / "candidates"
+EXPLOITS = Path(__file__).parent / "exploits"
 HIDDEN_KEY = "kbench-canary-" + "100002"
 
 

@@ -1,4 +1,7 @@
-"""The referee end to end on the CPU device: hostile candidates get their status and leave nothing, honest ones pass."""
+"""The referee end to end on the CPU device: what breaks or attacks it gets its status and leaves nothing.
+
+Known cheats and the honest controls are in tests/test_attack.py.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,9 @@ from kbench.models.builtin import builtin_solution
 from kbench.types import Solution, Status
 
 from .candidate_files import RELU, header, judge
-from .conftest import CANDIDATES
+from .conftest import CANDIDATES, EXPLOITS
 
 HOSTILE = sorted((CANDIDATES / "hostile").glob("*.py"))
-HONEST = sorted((CANDIDATES / "honest").glob("*.py"))
 
 
 def leftovers(session: Session) -> set[str]:
@@ -59,14 +61,6 @@ def test_a_hostile_candidate_gets_its_status_and_leaves_nothing(session: Session
     assert nothing_left(session)
     assert len(boxes(session)) <= 1
     assert any(not gate.passed for gate in verdict.gates) or verdict.status is Status.CORRECT
-
-
-@pytest.mark.parametrize("path", HONEST, ids=lambda p: p.stem)
-def test_an_honest_candidate_is_never_accused(session: Session, path: Path) -> None:
-    verdict = judge(session, path)
-    assert verdict.status is Status.CORRECT, (verdict.message, verdict.detail[-2000:])
-    assert all(gate.passed for gate in verdict.gates)
-    assert verdict.timing is not None
 
 
 def test_a_candidate_that_looks_everywhere_finds_no_secret(session: Session) -> None:
@@ -132,7 +126,7 @@ def test_the_reference_judged_as_a_candidate_is_correct(session: Session) -> Non
 
 
 def test_after_all_of_that_the_next_attempt_is_unaffected(session: Session) -> None:
-    verdict = judge(session, CANDIDATES / "honest" / "plain_torch.py")
+    verdict = judge(session, EXPLOITS / "k1_each_language" / "torch.py")
     assert verdict.status is Status.CORRECT
     assert not leftovers(session)
     assert len(boxes(session)) == 1

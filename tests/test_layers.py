@@ -17,16 +17,16 @@ LAYERS = [
     {"__init__", "types", "errors", "findings", "bounds", "stats", "paired", "candidate", "codec", "source"},
     {"files", "scratch", "keys", "shrink"},
     {
-        "registry", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts", "budget",
-        "cell", "spending", "attestation", "reference_rows",
+        "registry", "exploits", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts",
+        "budget", "cell", "spending", "attestation", "reference_rows",
     },
     {"changes", "leaderboard", "similarity"},
     {"comparison"},
     {"gates"},
     {"devices", "environment", "oracle"},
     {"builder", "referee", "calibration"},
-    {"evaluate", "repro"},
-    {"costs"},
+    {"evaluate", "repro", "limits"},
+    {"costs", "attack"},
     {"calibrate", "report", "models"},
     {"replies", "refine"},
     {"asking"},
@@ -41,7 +41,7 @@ SDKS = {"openai", "anthropic", "google"}
 
 
 def modules() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py") if "_problems" not in path.parts)
+    return sorted(path for path in PACKAGE.rglob("*.py") if not {"_problems", "_exploits"} & set(path.parts))
 
 
 def name_of(path: Path) -> str:

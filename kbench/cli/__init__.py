@@ -22,6 +22,7 @@ COMMANDS = {
     "leaderboard": "runs ranked per level; Markdown, CSV, JSON, a page",
     "compare": "two runs of the same problems: what changed, and a CI gate on it",
     "export": "KernelBench's eval_results.json and baseline JSON, CSV",
+    "attack": "known cheats and honest controls against this installation",
     "problems": "the registry: list, show, check",
     "doctor": "device, toolchain, sandbox, keys; --calibrate for intervals",
 }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kbench.types import Precision
 
+LONE_ROUNDS = 2  # of one call each, a repeat
+ORACLE_BLOCKS = 20  # that the oracle's seconds are spread over
+ORACLE_COST = 5.0  # times a call: an expected output, in fp64
 MIN_SLOTS = 6  # input slots that any problem gets: four calls of the largest block, two decoys
 
 
@@ -18,6 +22,15 @@ class Protocol:
     repeats: int  # blocks of every K, pair and side
     oracle_s: float  # seconds of the oracle's time for checked calls, at least one a block
     interval: bool
+
+    def timed_rounds(self, calls: Sequence[int]) -> list[int]:
+        """K of the rounds of one pair that are timed, in no order; `calls` are the planned K, ascending."""
+        return [calls[-1]] + [k for _ in range(self.repeats) for k in (*calls, *[1] * LONE_ROUNDS)]
+
+    def checks_a_block(self, call_us: float) -> int:
+        """How many calls of a block are checked whole, where memory holds so many answers; at least one."""
+        cost_s = ORACLE_COST * call_us / 1e6
+        return max(1, int(self.oracle_s / ORACLE_BLOCKS / max(cost_s, 1e-4)))
 
 
 STRICT = Protocol("strict", pairs=3, repeats=2, oracle_s=4.0, interval=True)

@@ -12,6 +12,7 @@ import torch
 from kbench import devices
 from kbench.referee import compare, outputs
 from kbench.referee.bench import Bench
+from kbench.referee.case import Protocol
 from kbench.referee.layout import Answer
 from kbench.referee.outputs import Published, Wrong, output_name
 from kbench.referee.stages import Stages
@@ -26,14 +27,14 @@ _random = random.SystemRandom()
 class Checks:
     """Gathers evidence over a judging. Every method raises outputs.Wrong at the first failure."""
 
-    def __init__(self, bench: Bench, oracle_s: float, stage: Stages) -> None:
+    def __init__(self, bench: Bench, protocol: Protocol, stage: Stages) -> None:
         self.bench, self.stage = bench, stage
         self.budgets: dict[str, compare.Budget] = {}
         self.checked = self.sliced = self.blocks = self.state_checks = self.decoys = 0
         self.mismatch: Mismatch | None = None
         self.failed_call: FailedCall | None = None
-        cost_s = 5 * bench.description["call_us"] / 1e6
-        self.checks_a_block = max(1, min(len(bench.layout.answers), int(oracle_s / 20 / max(cost_s, 1e-4))))
+        wanted = protocol.checks_a_block(bench.description["call_us"])
+        self.checks_a_block = max(1, min(len(bench.layout.answers), wanted))
 
     def block(self, worker: Worker, block: Block, rows: list[list[Published]], recipes: dict[int, FailedCall]) -> None:
         self.blocks += 1

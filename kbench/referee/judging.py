@@ -29,7 +29,6 @@ SLOW_CALLS = (1, 2, 3, 4)
 SETTLING = (
     3  # rounds; after them no block of a steady candidate meets a fresh page, which costs 5 us under a hypervisor
 )
-LONE_ROUNDS = 2  # of one call each, a repeat
 REFERENCE_LIMIT_S = 300.0
 TRACES = 3  # before a policy is said to be broken
 MOST_AGAIN = 8  # rounds in a row that say nothing
@@ -60,7 +59,7 @@ class Judging:
         self.bench, self.case, self.box, self.rung, self.path = bench, case, box, rung, path
         self.device = bench.device
         self.stage = Stages()
-        self.checks = Checks(bench, case.protocol.oracle_s, self.stage)
+        self.checks = Checks(bench, case.protocol, self.stage)
         self.samples: list[BlockSample] = []
         self.recipes: dict[int, FailedCall] = {}  # slot -> how its inputs were made
         self.weight_seed = self.master_seed = 0
@@ -256,9 +255,7 @@ class Judging:
         if self.is_slow():
             calls = [calls for calls in SLOW_CALLS if calls <= self.bench.calls[-1]]
         yield calls[-1], calls[-1] > 1
-        rounds = [(calls[-1], False)]
-        for _ in range(self.case.protocol.repeats):
-            rounds += [(k, False) for k in (*calls, *[1] * LONE_ROUNDS)]
+        rounds = [(k, False) for k in self.case.protocol.timed_rounds(calls)]
         if calls[-1] > 1:
             rounds.append((_random.choice(calls[-2:]), True))
         yield from _random.sample(rounds, len(rounds))
