@@ -25,7 +25,7 @@ class Model(nn.Module):
         super().__init__()
         self.conv = nn.Conv3d(in_channels, out_channels, 3, padding=1)
         nn.init.normal_(self.conv.weight, std=1.5 * (27 * in_channels) ** -0.5)
-        nn.init.normal_(self.conv.bias, mean=-2.1 - math.log(out_channels), std=0.5)
+        nn.init.normal_(self.conv.bias, mean=-2.4 - math.log(out_channels), std=0.5)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.relu(torch.logsumexp(F.max_pool3d(self.conv(x), 2), dim=1, keepdim=True))

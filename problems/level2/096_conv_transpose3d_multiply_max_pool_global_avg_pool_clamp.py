@@ -23,7 +23,7 @@ class Model(nn.Module):
         super().__init__()
         self.conv = nn.ConvTranspose3d(in_channels, out_channels, 3, stride=2, padding=1)
         nn.init.normal_(self.conv.weight, std=(3.375 * in_channels) ** -0.5)
-        nn.init.normal_(self.conv.bias, std=0.7)
+        nn.init.normal_(self.conv.bias, mean=-0.8, std=0.8)
         self.factor = factor
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
