@@ -9,8 +9,8 @@ import torch.nn.functional as F
 SHAPES = {
     "full": {"batch": 64, "in_channels": 3, "out_channels": 16, "depth": 16, "side": 64},
     "medium": {"batch": 16, "in_channels": 3, "out_channels": 16, "depth": 16, "side": 64},
-    "small": {"batch": 16, "in_channels": 4, "out_channels": 16, "depth": 6, "side": 16},
-    "odd": {"batch": 17, "in_channels": 5, "out_channels": 13, "depth": 7, "side": 15},
+    "small": {"batch": 10, "in_channels": 4, "out_channels": 16, "depth": 6, "side": 16},
+    "odd": {"batch": 11, "in_channels": 5, "out_channels": 13, "depth": 7, "side": 15},
 }
 INPUTS = ("default", "signed", "wide", "sparse")
 SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
