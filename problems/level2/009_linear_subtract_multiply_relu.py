@@ -1,5 +1,5 @@
 """Linear, minus a constant, times a constant, ReLU. As the public problem 9 of level 2, with a subtrahend that the
-values reach: there it is five standard deviations out, so the answer is nearly all zeros."""
+values reach: there it is six standard deviations out, and the answer is zero."""
 
 import torch
 import torch.nn as nn

@@ -1,5 +1,5 @@
 """3x3 convolution of an image wider than high, minimum with a constant, a bias for each channel, a constant factor.
-As the public problem 31 of level 2, with signed values and a constant that half of them reach."""
+As the public problem 31 of level 2, with signed values and a constant that two fifths of them reach."""
 
 import torch
 import torch.nn as nn

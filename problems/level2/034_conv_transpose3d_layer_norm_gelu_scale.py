@@ -31,7 +31,7 @@ class Model(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.norm(self.conv(x).permute(0, 2, 3, 4, 1))
-        return F.gelu(y).permute(0, 4, 1, 2, 3) * self.scale
+        return F.gelu(y).permute(0, 4, 1, 2, 3).contiguous() * self.scale
 
 
 def get_inputs(

@@ -23,7 +23,7 @@ class Model(nn.Module):
         super().__init__()
         self.conv = nn.Conv2d(in_channels, out_channels, 3, padding=1)
         nn.init.normal_(self.conv.weight, std=2 * (9 * in_channels) ** -0.5)
-        nn.init.normal_(self.conv.bias, mean=-1.5, std=0.5)
+        nn.init.normal_(self.conv.bias, mean=-0.5, std=0.5)
         self.subtrahend = subtrahend
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

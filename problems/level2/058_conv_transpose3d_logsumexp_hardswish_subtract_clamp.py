@@ -1,6 +1,6 @@
 """3x3x3 transposed convolution with stride 2, logsumexp over the channels, hardswish, minus a learned number, clamp
-to [-1, 1]. The logsumexp of the public problem 58 of level 2 is about 3 everywhere, and its hardswish is another
-function (x * sigmoid(x + 3) / 6); here the logsumexp lies on both sides of zero."""
+to [-1, 1]. The logsumexp of the public problem 58 of level 2 is 2.8 everywhere, and its hardswish is another function
+(x * sigmoid(x + 3) / 6); here the logsumexp lies on both sides of zero and both limits are reached."""
 
 import math
 
@@ -25,7 +25,7 @@ class Model(nn.Module):
         super().__init__()
         self.conv = nn.ConvTranspose3d(in_channels, out_channels, 3, stride=2, padding=1)
         nn.init.normal_(self.conv.weight, std=2 * (3.375 * in_channels) ** -0.5)
-        nn.init.normal_(self.conv.bias, mean=-1.5 - math.log(out_channels), std=0.5)
+        nn.init.normal_(self.conv.bias, mean=-0.8 - math.log(out_channels), std=0.5)
         self.subtrahend = nn.Parameter(torch.tensor(subtrahend))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -57,4 +57,4 @@ def get_inputs(
 def get_init_inputs(
     *, batch: int = 64, in_channels: int = 3, out_channels: int = 16, depth: int = 16, side: int = 64
 ) -> list:
-    return [in_channels, out_channels, 0.2]
+    return [in_channels, out_channels, 0.75]

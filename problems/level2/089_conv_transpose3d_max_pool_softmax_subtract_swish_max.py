@@ -24,7 +24,7 @@ class Model(nn.Module):
         self.conv = nn.ConvTranspose3d(in_channels, out_channels, 3, stride=2, padding=1, output_padding=1)
         nn.init.normal_(self.conv.weight, std=2 * (3.375 * in_channels) ** -0.5)
         nn.init.normal_(self.conv.bias, std=0.5)
-        self.subtrahend = nn.Parameter(torch.randn(out_channels, 1, 1, 1) * 0.2)
+        self.subtrahend = nn.Parameter(torch.randn(out_channels, 1, 1, 1) * 0.1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = torch.softmax(F.max_pool3d(self.conv(x), 2), dim=1)

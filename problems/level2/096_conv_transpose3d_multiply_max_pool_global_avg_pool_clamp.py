@@ -9,8 +9,8 @@ import torch.nn.functional as F
 SHAPES = {
     "full": {"batch": 64, "in_channels": 3, "out_channels": 16, "depth": 16, "side": 64},
     "medium": {"batch": 16, "in_channels": 3, "out_channels": 16, "depth": 16, "side": 64},
-    "small": {"batch": 16, "in_channels": 4, "out_channels": 16, "depth": 6, "side": 16},
-    "odd": {"batch": 17, "in_channels": 5, "out_channels": 13, "depth": 7, "side": 15},
+    "small": {"batch": 10, "in_channels": 4, "out_channels": 16, "depth": 6, "side": 16},
+    "odd": {"batch": 11, "in_channels": 5, "out_channels": 13, "depth": 7, "side": 15},
 }
 INPUTS = ("default", "signed", "wide", "sparse")
 SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
@@ -23,7 +23,7 @@ class Model(nn.Module):
         super().__init__()
         self.conv = nn.ConvTranspose3d(in_channels, out_channels, 3, stride=2, padding=1)
         nn.init.normal_(self.conv.weight, std=(3.375 * in_channels) ** -0.5)
-        nn.init.normal_(self.conv.bias, std=0.7)
+        nn.init.normal_(self.conv.bias, mean=-0.8, std=0.8)
         self.factor = factor
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

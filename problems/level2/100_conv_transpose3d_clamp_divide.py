@@ -1,5 +1,5 @@
 """3x3x3 transposed convolution with stride 2, maximum with a constant, division by a constant. As the public problem
-100 of level 2, with signed values of which a third lies below the constant: there hardly any does."""
+100 of level 2, with signed values of which a third lies below the constant: there none does."""
 
 import torch
 import torch.nn as nn

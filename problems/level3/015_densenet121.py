@@ -11,7 +11,7 @@ SHAPES = {
     "small": {"batch": 4, "side": 64, "growth": 8, "depths": [3, 4, 6, 4], "classes": 100},
     "odd": {"batch": 3, "side": 67, "growth": 7, "depths": [3, 5, 4, 3], "classes": 97},
 }
-INPUTS = ("default", "signed", "wide")
+INPUTS = ("default", "large_mean", "wide")
 SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 BOTTLENECK = 4  # channels between the two convolutions of a layer, in units of growth
 
@@ -99,10 +99,9 @@ def get_inputs(
     classes: int = 1000,
     family: str = "default",
 ) -> list[torch.Tensor]:
-    shape = (batch, 3, side, side)
-    if family == "signed":  # white noise, of another contrast in each image
-        return [torch.randn(shape) * (torch.rand(batch, 1, 1, 1) + 0.25)]
-    x = F.interpolate(torch.randn(batch, 3, 8, 8), size=(side, side)) + 0.5 * torch.randn(shape)
+    x = F.interpolate(torch.randn(batch, 3, 2, 2), size=(side, side)) + 0.5 * torch.randn(batch, 3, side, side)
+    if family == "large_mean":  # a colour cast of each image's own
+        return [x + 3 * torch.randn(batch, 3, 1, 1)]
     if family == "wide":  # exposures over three decades
         return [x * 10 ** (torch.rand(batch, 1, 1, 1) * 3 - 1)]
     return [x]

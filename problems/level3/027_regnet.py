@@ -17,9 +17,9 @@ STEM = 32
 CLASSES = 1000
 
 
-def _batch_norm(channels: int) -> nn.BatchNorm2d:
+def _batch_norm(channels: int, low: float = 0.5, high: float = 1.5) -> nn.BatchNorm2d:
     norm = nn.BatchNorm2d(channels)
-    nn.init.uniform_(norm.weight, 0.5, 1.5)
+    nn.init.uniform_(norm.weight, low, high)
     nn.init.normal_(norm.bias, std=0.5)
     return norm
 
@@ -35,7 +35,9 @@ class Block(nn.Module):
         self.conv2 = nn.Conv2d(out_channels, out_channels, 3, stride, 1, groups=groups, bias=False)
         self.bn2 = _batch_norm(out_channels)
         self.conv3 = nn.Conv2d(out_channels, out_channels, 1, bias=False)
-        self.bn3 = _batch_norm(out_channels)
+        self.bn3 = _batch_norm(
+            out_channels, 0.2, 0.7
+        )  # a branch weighs less than the residual: rounding errors stay small
         self.shortcut = None
         if stride != 1 or in_channels != out_channels:
             self.shortcut = nn.Sequential(

@@ -79,7 +79,7 @@ def get_inputs(
     classes: int = 1000,
     family: str = "default",
 ) -> list[torch.Tensor]:
-    scene = F.interpolate(torch.randn(batch, 3, 8, 8), size=(side, side))
+    scene = F.interpolate(torch.randn(batch, 3, 2, 2), size=(side, side))
     if family == "ties":  # a picture of few patches, each many times, told apart by their positions only
         tile = torch.randn(batch, 3, patch, patch) + 1
         return [tile.repeat(1, 1, side // patch, side // patch)]

@@ -11,7 +11,7 @@ SHAPES = {
     "small": {"batch": 4, "side": 56, "window": 7, "width": 24, "heads": 3, "depths": [2, 2]},
     "odd": {"batch": 3, "side": 40, "window": 5, "width": 35, "heads": 5, "depths": [3, 1]},
 }
-INPUTS = ("default", "signed", "wide")
+INPUTS = ("default", "large_mean", "wide")
 SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 PATCH = 4
 CLASSES = 1000
@@ -20,7 +20,7 @@ CLASSES = 1000
 def _layer_norm(width: int) -> nn.LayerNorm:
     norm = nn.LayerNorm(width)
     nn.init.uniform_(norm.weight, 0.5, 1.5)
-    nn.init.normal_(norm.bias, std=0.5)
+    nn.init.normal_(norm.bias, std=0.2)
     return norm
 
 
@@ -31,15 +31,15 @@ class Block(nn.Module):
         super().__init__()
         self.heads, self.window, self.shift = heads, window, shift
         self.norm1 = _layer_norm(width)
-        self.mix = nn.Parameter(torch.randn(heads, window**2, window**2) / window)
-        self.mix_bias = nn.Parameter(0.5 * torch.randn(heads, window**2, 1))
+        self.mix = nn.Parameter(torch.randn(heads, window**2, window**2) * 1.5 / window)
+        self.mix_bias = nn.Parameter(0.2 * torch.randn(heads, window**2, 1))
         self.norm2 = _layer_norm(width)
         self.up = nn.Linear(width, 4 * width)
         self.down = nn.Linear(4 * width, width)
         nn.init.normal_(self.up.weight, std=width**-0.5)
         nn.init.normal_(self.down.weight, std=(4 * width) ** -0.5)
-        nn.init.normal_(self.up.bias, std=0.5)
-        nn.init.normal_(self.down.bias, std=0.5)
+        nn.init.normal_(self.up.bias, std=0.3)
+        nn.init.normal_(self.down.bias, std=0.3)
 
     def _mix_windows(self, x: torch.Tensor) -> torch.Tensor:
         b, h, w, c = x.shape
@@ -111,10 +111,9 @@ def get_inputs(
     depths: list[int] | tuple[int, ...] = (2, 2, 6, 2),
     family: str = "default",
 ) -> list[torch.Tensor]:
-    shape = (batch, 3, side, side)
-    if family == "signed":  # white noise, of another contrast in each image
-        return [torch.randn(shape) * (torch.rand(batch, 1, 1, 1) + 0.25)]
-    x = F.interpolate(torch.randn(batch, 3, 8, 8), size=(side, side)) + 0.5 * torch.randn(shape)
+    x = F.interpolate(torch.randn(batch, 3, 2, 2), size=(side, side)) + 0.5 * torch.randn(batch, 3, side, side)
+    if family == "large_mean":  # a colour cast of each image's own
+        return [x + 3 * torch.randn(batch, 3, 1, 1)]
     if family == "wide":  # exposures over three decades
         return [x * 10 ** (torch.rand(batch, 1, 1, 1) * 3 - 1)]
     return [x]

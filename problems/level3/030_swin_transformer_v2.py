@@ -11,7 +11,7 @@ SHAPES = {
     "small": {"batch": 2, "side": 56, "window": 7, "width": 24, "heads": 3, "depths": [2, 2]},
     "odd": {"batch": 3, "side": 40, "window": 5, "width": 35, "heads": 5, "depths": [3, 1]},
 }
-INPUTS = ("default", "signed", "wide")
+INPUTS = ("default", "large_mean", "wide")
 SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 PATCH = 4
 CLASSES = 1000
@@ -151,10 +151,9 @@ def get_inputs(
     depths: list[int] | tuple[int, ...] = (2, 2, 6, 2),
     family: str = "default",
 ) -> list[torch.Tensor]:
-    shape = (batch, 3, side, side)
-    if family == "signed":  # white noise, of another contrast in each image
-        return [torch.randn(shape) * (torch.rand(batch, 1, 1, 1) + 0.25)]
-    x = F.interpolate(torch.randn(batch, 3, 8, 8), size=(side, side)) + 0.5 * torch.randn(shape)
+    x = F.interpolate(torch.randn(batch, 3, 2, 2), size=(side, side)) + 0.5 * torch.randn(batch, 3, side, side)
+    if family == "large_mean":  # a colour cast of each image's own
+        return [x + 3 * torch.randn(batch, 3, 1, 1)]
     if family == "wide":  # exposures over three decades
         return [x * 10 ** (torch.rand(batch, 1, 1, 1) * 3 - 1)]
     return [x]

@@ -12,7 +12,7 @@ SHAPES = {
     "small": {"batch": 2, "side": 64, "width": 48, "heads": 3, "depth": 2, "classes": 100},
     "odd": {"batch": 3, "side": 51, "width": 45, "heads": 5, "depth": 2, "classes": 97},
 }
-INPUTS = ("default", "signed", "wide")
+INPUTS = ("default", "large_mean", "wide")
 SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
@@ -90,10 +90,9 @@ def get_inputs(
     classes: int = 1000,
     family: str = "default",
 ) -> list[torch.Tensor]:
-    shape = (batch, 3, side, side)
-    if family == "signed":  # white noise, of another contrast in each image
-        return [torch.randn(shape) * (torch.rand(batch, 1, 1, 1) + 0.25)]
-    x = F.interpolate(torch.randn(batch, 3, 8, 8), size=(side, side)) + 0.5 * torch.randn(shape)
+    x = F.interpolate(torch.randn(batch, 3, 2, 2), size=(side, side)) + 0.5 * torch.randn(batch, 3, side, side)
+    if family == "large_mean":  # a colour cast of each image's own
+        return [x + 3 * torch.randn(batch, 3, 1, 1)]
     if family == "wide":  # exposures over three decades
         return [x * 10 ** (torch.rand(batch, 1, 1, 1) * 3 - 1)]
     return [x]
