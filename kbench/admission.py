@@ -22,7 +22,7 @@ from kbench.codec import decode, encode
 from kbench.errors import ProblemError, RefereeError, SchemaError
 from kbench.evaluate import Session, Settings, problem_case
 from kbench.files import json_text, write_atomic
-from kbench.findings import Admission, Finding, Standing
+from kbench.findings import Admission, Finding, Standing, broke_off
 from kbench.referee.client import Examined
 from kbench.source import source_hash
 from kbench.types import Problem
@@ -67,7 +67,7 @@ def check(checking: Checking, session: Session, report: Report) -> list[Admissio
         path = checking.kept / f"{key_of(checking, problem, shape)}.json"
         known = None if checking.again else read(path)
         admission = known or admit(problem, shape, checking, session)
-        if known is None:
+        if known is None and admission.complete:
             write_atomic(path, json_text(admission), durable=False)
         report(admission, known is not None)
         ended.append(admission)
@@ -90,7 +90,7 @@ def admit(problem: Problem, shape: str, checking: Checking, session: Session) ->
         if values:
             findings += faint_at_full_size(problem, values, examined, settings, session)
     except (ProblemError, RefereeError) as error:
-        findings.append(Finding("runs", Standing.FAULT, str(error).strip().splitlines()[-1]))
+        findings.append(broke_off(error))
         return replace(admission, findings=tuple(findings), seconds=time.monotonic() - started)
     findings += examined.findings
     call_us = examined.facts.get("call_us")

@@ -1,10 +1,14 @@
-"""What `kbench problems check` found about one problem in one shape. Imports nothing of kbench."""
+"""What `kbench problems check` found about one problem in one shape."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from kbench.errors import KBenchError, ProblemError
+
+RUNS = "runs"  # the check that the problem runs at all
 
 
 class Standing(StrEnum):
@@ -21,6 +25,12 @@ class Finding:
     check: str
     standing: Standing
     evidence: str
+
+
+def broke_off(error: KBenchError) -> Finding:
+    """A check that ended early: a fault where the problem's own code raised, unknown where the machinery failed."""
+    told = str(error).strip().splitlines()[-1]
+    return Finding(RUNS, Standing.FAULT if isinstance(error, ProblemError) else Standing.UNKNOWN, told)
 
 
 class Outcome(StrEnum):
@@ -65,6 +75,11 @@ class Admission:
 
     def of(self, standing: Standing) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.standing is standing)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it came to its end; one that did not is made again by the next run."""
+        return not any(f.check == RUNS and f.standing is Standing.UNKNOWN for f in self.findings)
 
     @property
     def score(self) -> tuple[int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 from pathlib import Path
@@ -89,16 +91,16 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def checked(suite: Path, *flags: str) -> tuple[int, list[dict[str, Any]], str]:
+def called(*flags: str) -> tuple[int, list[dict[str, Any]], str]:
     """Exit code, what was found, and stderr of the command."""
-    import contextlib
-    import io
-
     out, err = io.StringIO(), io.StringIO()
-    arguments = ["problems", "check", "--suite", str(suite), "--device", "cpu", "--results", str(suite / "kept")]
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
-        main([*arguments, "--shapes", "small", "--quick", "--json", *flags])
+        main(["problems", "check", "--device", "cpu", "--quick", "--json", *flags])
     return int(ended.value.code or 0), json.loads(out.getvalue()), err.getvalue()
+
+
+def checked(suite: Path, *flags: str) -> tuple[int, list[dict[str, Any]], str]:
+    return called("--suite", str(suite), "--results", str(suite / "kept"), "--shapes", "small", *flags)
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +146,11 @@ def test_the_same_command_again_goes_on_with_what_is_kept(suite: Path, found: di
 def test_a_problem_without_a_fault_gives_exit_code_zero(suite: Path, found: dict[str, Any]) -> None:
     code, admissions, _ = checked(suite, "-p", "15_plain")
     assert (code, admissions[0]["standing"]) == (0, "ok")
+
+
+def test_a_shipped_problem_of_every_level_is_admitted_in_its_odd_shape(tmp_path: Path) -> None:
+    names = ("051_argmax", "012_linear_multiply_leaky_relu", "003_conv_batchnorm_net")
+    chosen = [flag for name in names for flag in ("-p", name)]
+    code, admissions, _ = called("--shapes", "odd", "--results", str(tmp_path), *chosen)
+    assert (code, len(admissions)) == (0, 3)
+    assert all(admission["killed"] == admission["mutants"] > 10 for admission in admissions)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kbench.bounds import size_finding, time_findings
-from kbench.findings import Standing
+from kbench.errors import ProblemError, RefereeError
+from kbench.findings import Admission, Finding, Outcome, Standing, Trial, broke_off
 
 SIZES = {"inputs": 2**30, "outputs": 2**30, "weights": 0}
 
@@ -28,3 +29,18 @@ def test_a_shape_is_timed_only_on_the_device_that_it_is_made_for() -> None:
     assert not list(time_findings("full", "cpu", 1.0))
     assert not list(time_findings("odd", "cpu", 1.0))
     assert len(list(time_findings("full", "cuda:0", 1.0))) == 1
+
+
+def test_a_check_that_broke_off_is_unknown_and_made_again_where_the_problem_is_not_to_blame() -> None:
+    ours, theirs = broke_off(RefereeError("the oracle died")), broke_off(ProblemError("line 3: no such operator"))
+    assert (ours.standing, Admission("level1/1_a", "small", (ours,)).complete) == (Standing.UNKNOWN, False)
+    assert (theirs.standing, Admission("level1/1_a", "small", (theirs,)).complete) == (Standing.FAULT, True)
+
+
+def test_the_worst_finding_decides_and_an_equivalent_mutant_is_not_counted() -> None:
+    findings = [Finding("a", standing, "") for standing in (Standing.OK, Standing.DOUBT, Standing.FAULT)]
+    outcomes = (Outcome.KILLED, Outcome.SURVIVED, Outcome.EQUIVALENT, Outcome.KILLED)
+    trials = tuple(Trial("m", "null", outcome, ("default",), None, "") for outcome in outcomes)
+    admission = Admission("level1/1_a", "small", tuple(findings), trials)
+    assert (admission.standing(), admission.score) == (Standing.FAULT, (2, 3))
+    assert Admission("level1/1_a", "small", tuple(findings[:2])).standing() is Standing.DOUBT

@@ -47,7 +47,7 @@ SHAPES_BY_DEVICE = {"cpu": ("small", "odd")}
 def command(**flags: Any) -> int:
     """Admit problems, or say why not: by what wrong kernels would get away with. The same command again resumes.
 
-    Exit code 1 where a problem has a fault.
+    Exit code 1 where a problem has a fault, 3 where a check broke off.
     """
     from kbench import keys
     from kbench.admission import check, plain
@@ -66,7 +66,9 @@ def command(**flags: Any) -> int:
         click.echo(json.dumps([plain(admission) for admission in ended]))
     else:
         show(ended)
-    return 1 if any(admission.standing() is Standing.FAULT for admission in ended) else 0
+    if any(admission.standing() is Standing.FAULT for admission in ended):
+        return 1
+    return 0 if all(admission.complete for admission in ended) else 3
 
 
 def checking_of(flags: dict[str, Any]) -> Any:

@@ -70,7 +70,7 @@ def is_dense(tensor: torch.Tensor) -> bool:
     filled = 1
     for stride, size in sorted((s, n) for s, n in zip(tensor.stride(), tensor.shape, strict=True) if n != 1):
         if stride != filled:
-            return tensor.is_contiguous()
+            return bool(tensor.is_contiguous())
         filled *= size
     return True
 

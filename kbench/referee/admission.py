@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from kbench.errors import ProblemError, RefereeError
-from kbench.findings import Finding, Outcome, Standing, Trial
+from kbench.findings import Finding, Outcome, Standing, Trial, broke_off
 from kbench.referee import mutants
 from kbench.referee.client import Examined
 from kbench.referee.mutants import Mutant
@@ -250,5 +250,5 @@ def examine(stand: Stand, quick: bool, values_only: bool = False) -> Examined:
     try:
         examiner.run(values_only)
     except (ProblemError, RefereeError) as error:
-        examiner.say("runs", Standing.FAULT, str(error).strip().splitlines()[-1])
+        examiner.findings.append(broke_off(error))
     return Examined(tuple(examiner.findings), tuple(examiner.trials), examiner.facts)
