@@ -135,4 +135,5 @@ def _provenance() -> Iterator[str]:
         f"a decoy kernel that takes {provenance.OWN_SHARE:.0%} of a call's time counts as own work under --policy custom: "
         "it costs what it hides"
     )
+    yield "a candidate that knows the trace by its stack can run its own kernel there alone, and the library everywhere else"
     yield "a library that is called by another way than PyTorch's operators (BLAS through ctypes, numpy) counts as own code"
