@@ -9,6 +9,8 @@ Run as a program it serves shipped solutions: python -m tests.fake_provider PORT
 
 from __future__ import annotations
 
+import base64
+import itertools
 import json
 import socket
 import struct
@@ -23,6 +25,8 @@ from typing import Any
 
 KEY = "test-key-0123456789"
 CHUNK = 120
+SIGNATURE = "c2lnbmVkIGJ5IHRoZSBzZXJ2ZXI="  # of thoughts, which must come back as it is
+_ids = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,15 @@ class Answer:
     cached: int | None = None
     refusal: str = ""
     tool: str | None = None
+    calls: tuple[tuple[str, str], ...] = ()  # name and arguments as text; each is given an id of its own
     blocked: str | None = None  # Google: of the prompt
     status: int = 200  # of an error in place of a reply
     code: str = ""
     message: str = "said the server"
     detail: dict[str, Any] | None = None
+
+    def tool_calls(self) -> tuple[tuple[str, str], ...]:
+        return self.calls or (((self.tool, "{}"),) if self.tool else ())
 
 
 @dataclass(frozen=True)
@@ -278,6 +286,10 @@ def _prompt_of(body: dict[str, Any]) -> str:
     )
 
 
+def new_id() -> str:
+    return f"call_{next(_ids)}"
+
+
 def _pieces(text: str) -> list[str]:
     return [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)]
 
@@ -295,18 +307,19 @@ def _anthropic(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, An
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     if a.thinking:
         deltas = [{"type": "thinking_delta", "thinking": piece} for piece in _pieces(a.thinking)]
+        deltas.append({"type": "signature_delta", "signature": SIGNATURE})
         blocks.append(({"type": "thinking", "thinking": "", "signature": ""}, deltas))
     if a.text:
         blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": p} for p in _pieces(a.text)]))
-    if a.tool:
-        deltas = [{"type": "input_json_delta", "partial_json": "{}"}]
-        blocks.append(({"type": "tool_use", "id": "t", "name": a.tool, "input": {}}, deltas))
+    for name, arguments in a.tool_calls():
+        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in _pieces(arguments)]
+        blocks.append(({"type": "tool_use", "id": new_id(), "name": name, "input": {}}, deltas))
     for index, (block, deltas) in enumerate(blocks):
         yield event("content_block_start", index=index, content_block=block)
         for delta in deltas:
             yield event("content_block_delta", index=index, delta=delta)
         yield event("content_block_stop", index=index)
-    stop = a.stop or ("tool_use" if a.tool else "end_turn")
+    stop = a.stop or ("tool_use" if a.tool_calls() else "end_turn")
     delta = {"stop_reason": stop, "stop_sequence": None, **({"stop_details": a.detail} if a.detail else {})}
     told: dict[str, Any] = {"output_tokens": a.output}
     if a.reasoning is not None:
@@ -336,8 +349,9 @@ def _google(path: str, a: Answer) -> Iterator[tuple[str | None, Any]]:
         return
     parts: list[dict[str, Any]] = [{"text": piece, "thought": True} for piece in _pieces(a.thinking)]
     parts += [{"text": piece} for piece in _pieces(a.text)]
-    if a.tool:
-        parts.append({"functionCall": {"name": a.tool, "args": {}}})
+    for name, arguments in a.tool_calls():
+        call = {"functionCall": {"name": name, "args": json.loads(arguments)}}
+        parts.append({**call, "thoughtSignature": base64.b64encode(SIGNATURE.encode()).decode()})
     early = {"promptTokenCount": a.input}
     for part in parts:
         candidate = {"content": {"role": "model", "parts": [part]}, "index": 0}
@@ -362,16 +376,17 @@ def _responses(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, An
         yield event("response.output_text.delta", **place, delta=piece, logprobs=[])
     if a.refusal:
         yield event("response.refusal.delta", **place, delta=a.refusal)
-    if a.tool:
-        item = {
-            "type": "function_call",
-            "name": a.tool,
-            "arguments": "{}",
-            "call_id": "c",
-            "id": "f",
-            "status": "completed",
-        }
-        yield event("response.output_item.added", output_index=0, item=item)
+    if a.thinking and a.calls:
+        item = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": SIGNATURE}
+        yield event("response.output_item.done", output_index=8, item=item)
+    for at, (name, arguments) in enumerate(a.tool_calls()):
+        item = {"type": "function_call", "name": name, "arguments": "", "call_id": new_id(), "id": f"f{at}",
+                "status": "in_progress"}  # fmt: skip
+        yield event("response.output_item.added", output_index=at, item=item)
+        for piece in _pieces(arguments):
+            yield event("response.function_call_arguments.delta", output_index=at, item_id=f"f{at}", delta=piece)
+        done = {**item, "arguments": arguments, "status": "completed"}
+        yield event("response.output_item.done", output_index=at, item=done)
     usage = {"input_tokens": a.input, "output_tokens": a.output, "total_tokens": a.input + (a.output or 0),
              "input_tokens_details": {"cached_tokens": a.cached or 0},
              "output_tokens_details": {"reasoning_tokens": a.reasoning or 0}}  # fmt: skip
@@ -399,15 +414,12 @@ def _chat(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, Any]]:
         yield chunk({"content": piece})
     if a.refusal:
         yield chunk({"refusal": a.refusal})
-    if a.tool:
-        yield chunk(
-            {
-                "tool_calls": [
-                    {"index": 0, "id": "t", "type": "function", "function": {"name": a.tool, "arguments": "{}"}}
-                ]
-            }
-        )
-    yield chunk({}, a.stop or ("tool_calls" if a.tool else "stop"))
+    for at, (name, arguments) in enumerate(a.tool_calls()):
+        head = {"index": at, "id": new_id(), "type": "function", "function": {"name": name, "arguments": ""}}
+        yield chunk({"tool_calls": [head]})
+        for piece in _pieces(arguments):
+            yield chunk({"tool_calls": [{"index": at, "function": {"arguments": piece}}]})
+    yield chunk({}, a.stop or ("tool_calls" if a.tool_calls() else "stop"))
     usage: dict[str, Any] = {
         "prompt_tokens": a.input,
         "completion_tokens": a.output,

@@ -30,6 +30,7 @@ LAYERS = [
     {"replies", "refine"},
     {"asking"},
     {"attempts"},
+    {"agent"},
     {"run"},
     {"verify", "rejudge"},
     {"cli"},

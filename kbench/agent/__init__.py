@@ -1,0 +1,40 @@
+"""A tool-using loop round the straight line: a model, or an agent program, works in a folder of its own and asks the referee.
+
+contract     the folder: what stands in it, what may be changed, what of it is the solution
+box          the folder in a sandbox with a shell; gate: compile, verify, profile, served from outside it
+loop         model, tools, model, ... until an end that is declared; command: any agent program in the loop's place
+trajectory   all of it as JSON lines, to resume, to show, to export; outcome: the best of it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kbench.errors import ConfigError
+
+CONTRACTS = ("auto", "single", "cuda-agent")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """How long an episode may take, and in what folder. All of it is part of the run's identity, the times excepted."""
+
+    max_turns: int = 200  # arXiv 2602.24286, section 4.1
+    context_tokens: int = 131_072  # the episode ends where a request was longer; None of it is cut away
+    contract: str = "auto"  # cuda-agent where there is a GPU, else single
+    template: str | None = None  # a folder that stands in for the contract's own
+    tools: str | None = None  # a TOML file: names and schemas of the tools
+    command_s: float = 600.0  # of one shell command, without the time it waits for the referee
+    episode_s: float = 4 * 3600.0
+    output_chars: int = 30_000  # of one tool's answer: head and tail
+    agents: int = 4  # episodes at once
+    disk_bytes: int = 512 << 20
+    memory_bytes: int = 6 << 30
+
+    def __post_init__(self) -> None:
+        if self.contract not in CONTRACTS:
+            raise ConfigError(f"--contract {self.contract!r}: give one of {', '.join(CONTRACTS)}")
+
+    def identity(self) -> dict[str, object]:
+        names = ("max_turns", "context_tokens", "contract", "template", "tools", "output_chars")
+        return {name: getattr(self, name) for name in names}
