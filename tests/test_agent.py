@@ -113,7 +113,8 @@ def test_hostile_episodes_end_as_they_should(play: Play, tmp_path: Path) -> None
     assert record.status is Status.REFUSED
     assert facts.stop_reason == "refused"
     assert facts.turns == 9
-    assert [s.status for s in facts.snapshots] == [Status.INCORRECT]
+    assert [s.status for s in facts.snapshots] == [Status.INCORRECT] * 2
+    assert facts.snapshots[0].changed == ("utils/verification.py",)
     assert facts.reward == -1
     seen = texts(tmp_path)
     assert "[PASS] verify success" in seen[2]  # its own print, and no more than that

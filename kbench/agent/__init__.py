@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kbench.errors import ConfigError
 
+TASK_VERSION = "1"  # of the words that an agent is told
 CONTRACTS = ("auto", "single", "cuda-agent")
 
 
@@ -36,5 +37,6 @@ class AgentSettings:
             raise ConfigError(f"--contract {self.contract!r}: give one of {', '.join(CONTRACTS)}")
 
     def identity(self) -> dict[str, object]:
+        task = {"task": TASK_VERSION}
         names = ("max_turns", "context_tokens", "contract", "template", "tools", "output_chars")
-        return {name: getattr(self, name) for name in names}
+        return {**task, **{name: getattr(self, name) for name in names}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Protocol
@@ -55,13 +54,11 @@ class Judge:
         return self.device.submit(self._on_device, problem, solution, settings).result()
 
     def _on_device(self, problem: Problem, solution: Solution, settings: Settings) -> Verdict:
-        started = time.monotonic()
         try:
-            verdict = self.session.judge(problem, solution, settings)
+            return self.session.judge(problem, solution, settings)
         except ProblemError as error:
             message = f"the problem itself cannot be run: {error}"
             return Verdict(Status.INFRA_ERROR, message, protocol=settings.protocol)
-        return replace(verdict, stage_seconds={**verdict.stage_seconds, "device held": time.monotonic() - started})
 
     def close(self) -> None:
         """Jobs that wait are given up; the one under way ends with the session."""
