@@ -14,6 +14,7 @@ RIGHT = (builtin_root() / "solutions/level1/019_relu.py").read_text()
 WRONG = RIGHT.replace("x[i] < 0 ? 0 : x[i]", "x[i] < 0 ? 0 : x[i] * 1.01f")
 SLOW = RIGHT.replace("#pragma omp parallel for simd schedule(static)", "#pragma GCC novector")
 
+ITEMS = ("function_call", "function_call_output", "reasoning")  # of the Responses API, which have no role
 Step = Answer | Callable[[str], Answer]
 
 
@@ -38,9 +39,7 @@ def write(code: str, *more: tuple[str, str]) -> Answer:
 def spoken(prompt: str) -> int:
     """How many replies of the model stand in the conversation."""
     for part in json.loads(prompt):
-        if isinstance(part, list) and any(
-            isinstance(item, dict) and ("role" in item or "type" in item) for item in part
-        ):
+        if isinstance(part, list) and any("role" in item or item.get("type") in ITEMS for item in part):
             turns, before = 0, False
             for item in part:
                 own = item.get("role") in ("assistant", "model") or item.get("type") in ("function_call", "reasoning")

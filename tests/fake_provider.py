@@ -81,9 +81,10 @@ class FakeProvider:
         latency_s: float = 0.0,
         port: int = 0,
         only_chat: bool = False,
+        whole_replies: bool = False,
     ) -> None:
         self.reply_to, self.fault_of, self.models, self.latency_s = reply_to, fault_of, models, latency_s
-        self.only_chat = only_chat
+        self.only_chat, self.whole_replies = only_chat, whole_replies  # the latter for agent programs: kbench streams
         self.heard: list[Asked] = []
         self.begun = self.in_flight = self.most_in_flight = 0
         self.lock = threading.Lock()
@@ -218,6 +219,9 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.status != 200:
             self.send_error_body(answer.status, answer.code, answer.message, google)
             return False
+        if self.provider.whole_replies and not body.get("stream") and self.path.endswith("/completions"):
+            self.send_json(200, _completion(body, answer))
+            return True
         assert body.get("stream") or ":streamGenerateContent" in self.path, "kbench always streams"
         events = list(self.events(body, answer))
         self.send_response(200)
@@ -301,7 +305,7 @@ def _anthropic(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, An
     usage: dict[str, Any] = {"input_tokens": a.input - (a.cached or 0), "output_tokens": 1}
     if a.cached is not None:
         usage["cache_read_input_tokens"] = a.cached
-    head = {"id": "msg", "type": "message", "role": "assistant", "model": body["model"], "content": []}
+    head = {"id": new_id(), "type": "message", "role": "assistant", "model": body["model"], "content": []}
     yield event("message_start", message={**head, "stop_reason": None, "stop_sequence": None, "usage": usage})
     yield event("ping")
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
@@ -432,6 +436,24 @@ def _chat(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, Any]]:
     if (body.get("stream_options") or {}).get("include_usage"):
         yield None, {**base, "choices": [], "usage": usage}
     yield None, "[DONE]"
+
+
+def _completion(body: dict[str, Any], a: Answer) -> dict[str, Any]:
+    calls = [
+        {"id": new_id(), "type": "function", "function": {"name": name, "arguments": arguments}}
+        for name, arguments in a.tool_calls()
+    ]
+    message = {"role": "assistant", "content": a.text or None, **({"tool_calls": calls} if calls else {})}
+    usage = {"prompt_tokens": a.input, "completion_tokens": a.output, "total_tokens": a.input + (a.output or 0)}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [choice],
+        "usage": usage,
+    }
 
 
 _opened: list[Any] = []

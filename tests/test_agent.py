@@ -31,8 +31,11 @@ def play(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
     """Runs one episode of ReLU against a script; its record, from the disk."""
     monkeypatch.setenv("KBENCH_CACHE", str(cache))
 
+    ports = [0]  # a run that goes on asks the same address
+
     def run(answer: Callable[[str], Answer], *more: str, exit_code: int = 0) -> Record:
-        with FakeProvider(answer) as fake:
+        with FakeProvider(answer, port=ports[-1]) as fake:
+            ports.append(int(fake.url.rpartition(":")[2]))
             arguments = ["run", "--model", "local/stub", "--base-url", f"{fake.url}/v1", "--agent", "--quick"]
             arguments += ["--baseline", "eager", "--policy", "any", "-p", "019_relu", "--results", str(tmp_path)]
             with pytest.raises(SystemExit) as ended:
@@ -106,7 +109,7 @@ def test_hostile_episodes_end_as_they_should(play: Play, tmp_path: Path) -> None
             says(call("verify")),
             says(text="I cannot help with this request."),
         ),
-        "--command-time", "20",
+        "--command-time", "8",
     )  # fmt: skip
     facts = record.agent
     assert facts is not None
@@ -118,9 +121,11 @@ def test_hostile_episodes_end_as_they_should(play: Play, tmp_path: Path) -> None
     assert facts.reward == -1
     seen = texts(tmp_path)
     assert "[PASS] verify success" in seen[2]  # its own print, and no more than that
-    assert "root:" not in seen[3]
+    assert "root:x:" not in seen[3]
+    assert "API_KEY" not in seen[3]
     assert "refused" in seen[4] or "unreachable" in seen[4] or "Error" in seen[4]
     assert "No space left" in seen[5] or "File too large" in seen[5] or "limit exceeded" in seen[5]
+    assert "it is started again, with the files" in seen[7]
     assert "[FAIL] incorrect" in seen[8]
 
 

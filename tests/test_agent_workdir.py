@@ -180,3 +180,72 @@ def test_packed_texts_are_kept_to_the_letter() -> None:
     space: dict[str, object] = {}
     exec(packed.source.partition("\n\ndef _load")[0], space)
     assert space["FILES"] == {"model_new.py": "import cuda_extension\n", "kernels/a.cu": "__global__ void f() {}\n"}
+
+
+KERNEL = """#include <cstdint>
+extern "C" void relu_launch(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; i++) y[i] = x[i] < 0 ? 0 : x[i];
+}
+"""
+BINDING = """#include <torch/types.h>
+#include "../binding_registry.h"
+extern "C" void relu_launch(const float*, float*, int64_t);
+static torch::Tensor relu(const torch::Tensor& x) {
+  auto source = x.contiguous();
+  auto y = torch::empty_like(source);
+  relu_launch(source.data_ptr<float>(), y.data_ptr<float>(), source.numel());
+  return y;
+}
+REGISTER_BINDING(relu, relu);
+"""
+MODEL = """import cuda_extension
+import torch
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return cuda_extension.relu(x)
+"""
+
+
+@pytest.mark.slow
+def test_the_layout_of_the_paper_is_built_and_judged_as_one_text(judge: Judge, relu: Problem) -> None:
+    contract = contract_for(relu, Target(), "cuda-agent", None)
+    kept: list[Shot] = []
+    gate = Gate(relu, contract, judge, "test", kept.append)
+    files = dict(contract.files)
+    files |= {
+        "model_new.py": MODEL.encode(),
+        "kernels/relu.cpp": KERNEL.encode(),
+        "kernels/relu_binding.cpp": b"#error not yet\n",
+    }
+    told = gate.answer("compile", files)
+    assert told.exit == 1
+    assert "not yet" in told.text
+    files |= {"kernels/relu_binding.cpp": BINDING.encode(), "binding.cpp": b"#error ours is used\n"}
+    told = gate.answer("verify", files)
+    assert told.exit == 0, told.text
+    assert told.text.endswith("[PASS] verify success")
+    (shot,) = kept
+    assert shot.changed == ("binding.cpp",)
+    assert "kernels/relu_binding.cpp" in shot.solution.source
+    assert shot.solution.language == "cpp"
+
+
+def test_a_folder_of_the_users_own_takes_the_place_of_ours(relu: Problem, tmp_path: Path) -> None:
+    (tmp_path / "utils").mkdir()
+    for name, text in {
+        "SKILL.md": "Do it.",
+        "model.py": "theirs",
+        "utils/helper.py": "x = 1\n",
+        "binding.cpp": "// b\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    contract = contract_for(relu, Target(), "auto", str(tmp_path))
+    assert contract.task == "Do it."
+    assert b"class Model(" in contract.files["model.py"]
+    assert contract.kept == {"SKILL.md", "model.py", "utils/helper.py", "binding.cpp"}
+    found = {**contract.files, "model_new.py": b"class ModelNew: pass\n", "kernels/a.cu": b"// a\n"}
+    source = contract.solution(found, "test").source
+    assert "FILES['binding.cpp'] = r'''// b\n'''" in source
+    assert "helper" not in source
