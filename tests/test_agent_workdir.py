@@ -214,14 +214,7 @@ def test_the_layout_of_the_paper_is_built_and_judged_as_one_text(judge: Judge, r
     kept: list[Shot] = []
     gate = Gate(relu, contract, judge, "test", kept.append)
     files = dict(contract.files)
-    files |= {
-        "model_new.py": MODEL.encode(),
-        "kernels/relu.cpp": KERNEL.encode(),
-        "kernels/relu_binding.cpp": b"#error not yet\n",
-    }
-    told = gate.answer("compile", files)
-    assert told.exit == 1
-    assert "not yet" in told.text
+    files |= {"model_new.py": MODEL.encode(), "kernels/relu.cpp": KERNEL.encode()}
     files |= {"kernels/relu_binding.cpp": BINDING.encode(), "binding.cpp": b"#error ours is used\n"}
     told = gate.answer("verify", files)
     assert told.exit == 0, told.text

@@ -43,11 +43,12 @@ def agent_of(model: Any, flags: dict[str, Any]) -> Any:
     """The settings of an agent's run; None where it is none. ConfigError where --agent goes with a model that is not asked."""
     from kbench.agent import AgentSettings
     from kbench.agent.command import Program
+    from kbench.cli.planning import Unopened
     from kbench.models.remote import Remote
 
     if not flags.get("agent") and not isinstance(model, Program):
         return None
-    if not isinstance(model, (Remote, Program)):
+    if not isinstance(model, (Remote, Program, Unopened)):
         raise ConfigError(
             f"--agent: {model.name} cannot be asked; give a model behind an API, local/NAME or agent/PRESET"
         )
@@ -60,3 +61,18 @@ def agent_of(model: Any, flags: dict[str, Any]) -> Any:
         flags["max_turns"], flags["context"], flags["contract"], None if template is None else str(template),
         None if tools is None else str(tools), flags["command_time"], time_s, agents=flags["agents"],
     )  # fmt: skip
+
+
+def dry_run(model: Any, flags: dict[str, Any]) -> int:
+    """Prints what an agent is told of the first problem, and how many episodes there are."""
+    from kbench.agent.contract import contract_for
+    from kbench.cli.planning import plan_of
+
+    plan = plan_of(model, flags)
+    episodes = len(plan.problems) * plan.samples
+    if plan.problems:
+        contract = contract_for(plan.problems[0], plan.target, plan.agent.contract, plan.agent.template)
+        click.echo(contract.task)
+        click.echo(f"===== {model.name}, contract {contract.name}: {', '.join(sorted(contract.files))} =====\n")
+    click.echo(f"episodes: {episodes}, of up to {plan.agent.max_turns} turns; none is begun by --dry-run")
+    return 0

@@ -95,6 +95,8 @@ class Unopened:
 
         self.name, self.settings = name, settings_of(flags)
         self.provider, _, self.model = name.partition("/")
+        if self.provider not in DEFAULT_MAX_TOKENS:
+            raise ConfigError(f"{name} cannot be asked")
         self.max_tokens = self.settings.max_tokens or DEFAULT_MAX_TOKENS[self.provider]
 
 
@@ -103,6 +105,11 @@ def dry_run(name: str, flags: dict[str, Any], here: bool = True) -> int:
     from kbench.models.opening import REMOTE, full_name, open_model
     from kbench.prompts import VERSION, first_prompt
 
+    if flags.get("agent") or name.startswith("agent/"):
+        from kbench.agent.command import Program
+        from kbench.cli import agents
+
+        return agents.dry_run(Program(name) if name.startswith("agent/") else Unopened(full_name(name), flags), flags)
     name = full_name(name)
     remote = name.partition("/")[0] in REMOTE
     model: Any = Unopened(name, flags) if remote else open_model(name)
