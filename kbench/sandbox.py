@@ -105,11 +105,20 @@ def library_folder(parent: Path, oracle: bool) -> Path:
     """A folder with only those modules of kbench that belong inside; the problems and the referee stay outside."""
     package = Path(__file__).parent
     target = parent / ("lib-oracle" if oracle else "lib")
-    if not target.exists():
-        (target / "kbench").mkdir(parents=True)
-        shutil.copy(package / "__init__.py", target / "kbench" / "__init__.py")
-        for name in ("candidate", "oracle") if oracle else ("candidate",):
-            shutil.copytree(package / name, target / "kbench" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    if target.exists():
+        return target
+    aside = Path(
+        tempfile.mkdtemp(prefix="lib-", dir=parent)
+    )  # it takes its name whole: several sandboxes may start at once
+    aside.chmod(0o755)
+    (aside / "kbench").mkdir()
+    shutil.copy(package / "__init__.py", aside / "kbench" / "__init__.py")
+    for name in ("candidate", "oracle") if oracle else ("candidate",):
+        shutil.copytree(package / name, aside / "kbench" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    try:
+        aside.rename(target)
+    except OSError:  # another was first
+        shutil.rmtree(aside, ignore_errors=True)
     return target
 
 

@@ -46,6 +46,29 @@ def play(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
     return run
 
 
+def test_a_program_of_any_kind_works_in_the_folder_without_a_network_and_what_it_leaves_is_judged(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_API_KEY", "a-key-of-the-users")
+    monkeypatch.setenv("MY_OWN", "passed on")
+    preset = tmp_path / "mine.toml"
+    preset.write_text(
+        """program = "sh"
+command = 'head -1 {task}; echo "$MY_OWN {model} $LOCAL_API_KEY."; echo "def" > model_new.py; ls -d /sys/class/net/* 2>&1; exit 7'
+pass = ["MY_OWN"]
+"""
+    )
+    record = play(script(DONE), "--model", f"agent/{preset}@some/model")
+    facts = record.agent
+    assert facts is not None
+    assert record.status is Status.COMPILE_ERROR
+    assert (facts.stop_reason, facts.network, facts.reward) == ("exit 7", "none", -1)
+    assert [s.kind for s in facts.snapshots] == ["final"]
+    (told,) = [event["text"] for event in events(tmp_path) if event["event"] == "program"]
+    assert told.startswith("# Task: a faster `019_relu`")
+    assert "passed on some/model ." in told
+
+
 def events(folder: Path) -> list[dict[str, Any]]:
     return whole_events(folder / "r" / "artifacts" / "level1" / "019_relu" / "0" / "trajectory.jsonl")
 

@@ -8,7 +8,9 @@ trajectory   all of it as JSON lines, to resume, to show, to export; outcome: th
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from pathlib import Path
 
 from kbench.errors import ConfigError
 
@@ -38,5 +40,20 @@ class AgentSettings:
 
     def identity(self) -> dict[str, object]:
         task = {"task": TASK_VERSION}
-        names = ("max_turns", "context_tokens", "contract", "template", "tools", "output_chars")
-        return {**task, **{name: getattr(self, name) for name in names}}
+        contents = {"template": digest(self.template), "tools": digest(self.tools)}
+        names = ("max_turns", "context_tokens", "contract", "output_chars")
+        return {**task, **contents, **{name: getattr(self, name) for name in names}}
+
+
+def digest(path: str | None) -> str | None:
+    """sha256 over a file's bytes, or over a folder's files and their names. ConfigError where it is not there."""
+    if path is None:
+        return None
+    top = Path(path)
+    if not top.exists():
+        raise ConfigError(f"{path}: there is no such file or folder")
+    files = sorted(p for p in top.rglob("*") if p.is_file() and ".git" not in p.parts) if top.is_dir() else [top]
+    whole = hashlib.sha256()
+    for file in files:
+        whole.update(str(file.relative_to(top)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return whole.hexdigest()

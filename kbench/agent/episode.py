@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from kbench.agent.command import Program
 from kbench.agent.contract import Contract, Incomplete
 from kbench.agent.gate import Gate, Shot
 from kbench.agent.judge import Judge
-from kbench.agent.loop import Counts, Loop
+from kbench.agent.loop import Counts, Loop, counts_of
 from kbench.agent.outcome import chosen, reward
 from kbench.agent.tools import Toolbox
 from kbench.agent.trajectory import Trajectory
@@ -108,8 +109,8 @@ class Episode:
     def _final(self) -> int | None:
         """The place of the folder's last state among the snapshots, judged where it was not; None where it holds none."""
         try:
-            box = self.box if self.box is not None else self.open_box(self.trajectory.workdir())
-            solution = self.contract.solution(files := box.files(), self.origin)
+            files = self._last_files()
+            solution = self.contract.solution(files, self.origin)
         except (BoxLost, Incomplete):
             return None
         place = self._place(solution)
@@ -117,6 +118,13 @@ class Episode:
             return place
         self.gate.shoot("final", solution, files)
         return self._place(solution)
+
+    def _last_files(self) -> dict[str, bytes]:
+        """Of the folder as it is; as it was after the last whole turn, where its sandbox has ended."""
+        if self.box is not None:
+            with contextlib.suppress(BoxLost):
+                return self.box.files()
+        return self.open_box(self.trajectory.workdir()).files()
 
     def _place(self, solution: Solution) -> int | None:
         """Of a snapshot of this very text that settles it: wrong, or right and timed."""
@@ -138,9 +146,10 @@ class Episode:
             verdict = kept or self.judge.time_again(self.problem, solution)
         status = verdict.status if verdict is not None else Status.REFUSED if stop == "refused" else Status.NO_CODE
         network = "host" if self.program is not None and self.program.network else "none"
+        counts = counts_of(self.trajectory)
+        calls = dict(counts.calls) if self.program is None else dict(self.gate.counts)
         facts = AgentFacts(
-            stop, self.counts.turns, dict(self.counts.calls) or dict(self.gate.counts), self.counts.malformed, snapshots,
-            best, final, reward(verdict), network, self.contract.name,
+            stop, counts.turns, calls, counts.malformed, snapshots, best, final, reward(verdict), network, self.contract.name,
         )  # fmt: skip
         return Played(status, verdict, solution, facts, self._reply_facts())
 

@@ -18,6 +18,7 @@ from kbench.agent.box import Box, BoxLost
 from kbench.agent.gate import KINDS, Gate
 from kbench.agent.tools import Malformed, Toolbox, Wanted, shortened
 from kbench.agent.trajectory import Trajectory
+from kbench.codec import decode
 from kbench.models import Call, Message, Reply, Request, Result
 from kbench.types import Problem
 
@@ -52,6 +53,16 @@ class Counts:
             assert facts is not None
             self.tokens += (facts.tokens_input or 0) + (facts.tokens_output or 0)
         self.calls.update(call.name for call in reply.calls)
+
+
+def counts_of(trajectory: Trajectory) -> Counts:
+    """Of an episode that is over."""
+    counts = Counts()
+    for event in trajectory.of("reply"):
+        counts.reply(decode(Reply, event["reply"]))
+    counts.malformed = sum(bool(e["malformed"]) for e in trajectory.of("result"))
+    counts.malformed += sum(e["text"] == BAD_CALL for e in trajectory.of("note"))
+    return counts
 
 
 class Loop:
