@@ -79,7 +79,7 @@ def texts(folder: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_a_wrong_kernel_is_read_mended_profiled_and_improved_and_the_best_is_timed_again(
-    play: Play, tmp_path: Path
+    play: Play, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record = play(
         script(
@@ -111,10 +111,34 @@ def test_a_wrong_kernel_is_read_mended_profiled_and_improved_and_the_best_is_tim
     assert [s.tokens for s in facts.snapshots] == [2 * 1300, 3 * 1300, 3 * 1300, 4 * 1300]
     assert facts.reward in (1, 2)
     assert facts.tool_calls["verify"] == 2
+    show_and_export(tmp_path, capsys)
     seen = texts(tmp_path)
     assert "class Model" in seen[0]
     assert "Compile success" in seen[4]
     assert any(text.startswith("Torch Baseline: ") and "CUDA Extension: " in text for text in seen)
+
+
+def show_and_export(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """That the commands that read an episode give it back."""
+    capsys.readouterr()
+    for arguments in (
+        ["show", "r", "019_relu", "--trajectory"], ["show", "r", "019_relu", "--turn", "4"],
+        ["export", "r", "--trajectories", str(folder / "all.jsonl")],
+        ["export", "r", "--trajectories", str(folder / "none.jsonl"), "--min-reward", "3"],
+    ):  # fmt: skip
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments, "--results", str(folder)])
+        assert ended.value.code == 0
+    out = capsys.readouterr().out
+    assert out.count("---- turn 4 ----") == 2
+    assert out.count("---- turn 3 ----") == 1
+    assert "best in trajectory" in out
+    assert "---- end: done ----" in out
+    (line,) = (folder / "all.jsonl").read_text().splitlines()
+    roles = [message["role"] for message in json.loads(line)["messages"]]
+    assert roles[:5] == ["system", "user", "assistant", "tool", "tool"]
+    assert roles[-1] == "assistant"
+    assert (folder / "none.jsonl").read_text() == ""  # only eager was timed, so 3 is out of reach
 
 
 @pytest.mark.slow

@@ -6,13 +6,18 @@ import itertools
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kbench.agent.judge import Judge
 from kbench.agent.outcome import best_so_far, chosen, reward
+from kbench.agent.replay import replay
+from kbench.agent.trajectory import Trajectory, source_name, whole_events
 from kbench.evaluate import Settings
+from kbench.models import Call, Reply, Request
+from kbench.source import source_hash
 from kbench.types import Build, Problem, Snapshot, Solution, Status, Verdict
 
 from .making import speedup, timing, verdict
@@ -99,3 +104,53 @@ def test_the_best_of_a_trajectory_is_the_fastest_correct_one_over_compile() -> N
     assert [(s.turn, value) for s, value in best_so_far(shots, "compile")] == [(1, 1.0), (2, 1.5)]
     assert chosen([replace(base, status=Status.INCORRECT), replace(base, status=Status.TIMEOUT)]) == 1
     assert chosen([]) is None
+
+
+def test_a_stored_trajectory_is_judged_again_state_by_state(tmp_path: Path) -> None:
+    trajectory = Trajectory(tmp_path)
+    wrong, right = "wrong", "class ModelNew: pass\n"
+    for kind, source, status in (("verify", wrong, Status.INCORRECT), ("profile", right, Status.CORRECT)):
+        trajectory.add_snapshot(Snapshot(kind, 1, source_hash(source), status, ""), source)
+    trajectory.add_snapshot(Snapshot("verify", 2, source_hash(right), Status.TIMEOUT, ""), right)
+    trajectory.close()
+    asked: list[str] = []
+
+    class Stub:
+        def verify(self, problem: Problem, solution: Solution) -> Verdict:
+            asked.append("verify")
+            return verdict(Status.INCORRECT)
+
+        def profile(self, problem: Problem, solution: Solution) -> Verdict:
+            asked.append("profile")
+            return verdict(Status.CORRECT, timing(speedup("eager", 2.0)))
+
+    again = list(replay(tmp_path, PROBLEM, "level1/1_a#0", "test", Stub(), lambda _: None))  # type: ignore[arg-type]
+    assert asked == ["verify", "profile", "verify"]
+    assert [one.differs is None for one in again] == [True, True, False]
+    assert "2x eager) now" in again[1].note
+    (tmp_path / source_name(source_hash(right))).write_text("class ModelNew: ...\n")
+    again = list(replay(tmp_path, PROBLEM, "level1/1_a#0", "test", Stub(), lambda _: None))  # type: ignore[arg-type]
+    assert again[1].differs == "the stored source is not the one that was judged"
+
+
+def test_a_torn_trajectory_keeps_its_whole_turns_and_the_reply_of_the_open_one(tmp_path: Path) -> None:
+    calls = (Call("1", "Bash", "{}"), Call("2", "Bash", "{}"))
+    trajectory = Trajectory(tmp_path)
+    trajectory.begin(task="", system="", tools=[])
+    for turn in range(2):
+        trajectory.keep(Request(PROBLEM, 0, turn=turn), Reply("x", calls=calls))
+        for at in range(2 - turn):  # the second turn is left open
+            trajectory.add(
+                "result", turn=turn, id=f"{at}:{at + 1}", name="Bash", text="", failed=False, malformed=False
+            )
+    trajectory.close()
+    with (tmp_path / "trajectory.jsonl").open("ab") as file:
+        file.write(b'{"event":"result","tur')
+    again = Trajectory(tmp_path)
+    assert [event["event"] for event in again.events] == ["begin", "reply", "result", "result", "reply"]
+    found = again.find(Request(PROBLEM, 0, turn=1))
+    assert found is not None
+    assert found.calls == calls
+    assert again.find(Request(PROBLEM, 0, turn=2)) is None
+    again.close()
+    assert whole_events(tmp_path / "trajectory.jsonl") == again.events

@@ -95,7 +95,7 @@ class Program:
         left_s = max(1.0, episode.settings.episode_s - episode.seconds())
         started = time.monotonic()
         try:
-            answer = box.bash(f"cd {sandbox.BUILD_MOUNT} && {command}", left_s)
+            answer = box.bash(f"cd {sandbox.BUILD_MOUNT} && (\n{command}\n)", left_s)
         except BoxLost as error:
             answer = {"text": f"the sandbox ended: {error}", "code": None}
         code = answer.get("code")
