@@ -183,7 +183,7 @@ def let_agents_work(
             for key, record in play_all(job, todo, budget.out_of_time):
                 if record is not None:
                     store.append(record)
-                report(key, record)
+                report(key if record is not None else f"{key}: goes on with the next run", record)
         finally:
             judge.close()
     return (asker.outage if asker is not None else "") or budget.reached

@@ -42,16 +42,11 @@ class Episode:
 
     def __init__(
         self, problem: Problem, sample: int, contract: Contract, settings: AgentSettings, judge: Judge, origin: str,
-        trajectory: Trajectory, scratch: Path, program: Program | None = None,
+        trajectory: Trajectory, scratch: Path, tell: Callable[[str], None], program: Program | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.sample, self.contract, self.settings = problem, sample, contract, settings
-        self.judge, self.origin, self.trajectory, self.scratch, self.program = (
-            judge,
-            origin,
-            trajectory,
-            scratch,
-            program,
-        )
+        self.judge, self.origin, self.trajectory, self.scratch = judge, origin, trajectory, scratch
+        self.tell, self.program = tell, program
         self.gate = Gate(problem, contract, judge, origin, self.keep)
         self.counts = Counts()
         self.verdicts: dict[str, Verdict] = {}  # of this session, by hash
@@ -72,6 +67,8 @@ class Episode:
             None if self.program is not None else self.counts.tokens, self.seconds(), shot.changed,
         )  # fmt: skip
         self.trajectory.add_snapshot(snapshot, shot.solution.source)
+        speeds = "".join(f", {value:.3g}x {name}" for name, value in speedups.items())
+        self.tell(f"turn {snapshot.turn}: {shot.kind}: {verdict.status}{speeds}")
 
     def open_box(self, tar: bytes | None) -> Box:
         """A sandbox with the folder of before, or a new one; the gate serves it."""

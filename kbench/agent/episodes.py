@@ -6,7 +6,6 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from kbench.agent import AgentSettings
 from kbench.agent.command import Program
@@ -76,10 +75,10 @@ class Job:
         tools = [encode(tool) for tool in self.toolbox.tools]
         if self.program is None:
             trajectory.begin(system=SYSTEM, task=contract.task, tools=tools, contract=contract.name)
-        scratch = Path(self.judge.session.scratch)
         episode = Episode(
-            problem, request.sample, contract, self.settings, self.judge, self.name, trajectory, scratch, self.program
-        )
+            problem, request.sample, contract, self.settings, self.judge, self.name, trajectory, self.judge.session.scratch,
+            lambda line: self.tell(f"{key}: {line}", None), self.program,
+        )  # fmt: skip
         try:
             played = episode.play(self.toolbox, self._ask)
         except (Unavailable, KBenchError) as error:

@@ -76,7 +76,7 @@ def ask(kind: str, root: Path) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    root = Path(os.environ["KBENCH_WORKDIR"])
+    root = Path(os.environ.get("KBENCH_WORKDIR", os.getcwd()))  # a program may start its commands with few variables
     if arguments[:1] != ["sudo"]:
         return ask(arguments[0], root)
     module = next((word for before, word in itertools.pairwise(arguments) if before == "-m"), "")
