@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from kbench.budget import NOTHING, Amount, Budget
 from kbench.errors import KBenchError, ModelUnavailable
 from kbench.models import Reply, Request
 from kbench.models.failures import Broken, Unanswered
 from kbench.models.remote import Remote
-from kbench.replies import Replies
 from kbench.types import ReplyFacts, attempt_key
 
 WAITING = 1024  # replies that may wait to be judged; each is a few hundred kB at most
@@ -38,11 +38,21 @@ class Asked:
     stored: bool = False  # the reply was there already
 
 
+class Kept(Protocol):
+    """Where replies are kept: found again, they are not asked for."""
+
+    def find(self, request: Request) -> Reply | None: ...
+    def keep(self, request: Request, reply: Reply) -> None: ...
+
+
 class Asker:
     """Asks for one reply at a time, from any thread; shared by all workers."""
 
-    def __init__(self, model: Remote, replies: Replies, budget: Budget, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, model: Remote, replies: Kept, budget: Budget, tell: Callable[[str], None], outage: int = OUTAGE
+    ) -> None:
         self.model, self.replies, self.budget, self.tell = model, replies, budget, tell
+        self.most_failures = outage
         self.stop = threading.Event()
         self.lock = threading.Lock()
         self.failures_in_a_row = 0
@@ -103,8 +113,8 @@ class Asker:
     def _failed(self, request: Request, error: Exception, broken: list[ReplyFacts]) -> Asked:
         with self.lock:
             self.failures_in_a_row += 1
-            if self.failures_in_a_row >= OUTAGE and not self.outage:
-                self.outage = f"{OUTAGE} requests in a row failed, the last with: {error}"
+            if self.failures_in_a_row >= self.most_failures and not self.outage:
+                self.outage = f"{self.most_failures} requests in a row failed, the last with: {error}"
                 self.stop.set()
         facts = with_broken(replace(broken[-1], latency_s=None), broken[:-1], at_end=True) if broken else None
         told = facts is not None and facts.tokens_input is not None  # else there is nothing to tell of what it cost

@@ -85,6 +85,13 @@ class Attempts:
         """Records a problem that is larger than the device, for which no reply is paid. Whether it did."""
         return self._too_large(Candidate(request, Reply(), None))
 
+    def to_make(self, requests: Sequence[Request]) -> list[Request]:
+        """Those that are not settled, whose problem can be loaded and fits on the device; what does not is recorded."""
+        done = self.store.done_keys()
+        todo = [r for r in requests if attempt_key(r.problem.id, r.sample) not in done]
+        self.survey([request.problem for request in todo])
+        return [r for r in todo if r.problem.id not in self.broken and not self.settle_too_large(r)]
+
     def take(self, batch: Sequence[Asked], out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Request]:
         """Builds and judges what came in, records the attempts that end with it, and yields the next turn of those that go on."""
         for asked in batch:

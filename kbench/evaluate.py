@@ -45,14 +45,18 @@ class Session:
         self.builder = Builder(self.rung, self.cache, self.scratch)
         self.surveys: dict[str, Survey] = {}
 
-    def judge(self, problem: Problem, solution: Solution) -> Verdict:
-        """Builds and judges one solution. ProblemError where the problem itself cannot be run."""
-        case = problem_case(problem, self.settings)
+    def judge(self, problem: Problem, solution: Solution, settings: Settings | None = None) -> Verdict:
+        """Builds and judges one solution. ProblemError where the problem itself cannot be run.
+
+        `settings`: in place of the session's own; of the same device, shapes and precision.
+        """
+        settings = settings or self.settings
+        case = problem_case(problem, settings)
         build = self.build(case, solution)
         if build.folder is None:
-            return unbuilt(build, self.rung, self.settings)
+            return unbuilt(build, self.rung, settings)
         try:
-            verdict = self.referee.judge(self.case(case, build, solution))
+            verdict = self.referee.judge(self.case(case, build, solution, settings))
         except ProblemError as error:
             raise ProblemError(f"{problem.id} ({problem.path}): {error}") from error
         built = Gate("build", True, told_of(build))
@@ -92,9 +96,8 @@ class Session:
                 raise ProblemError(f"{case.id}: {self.surveys[case.id].failed}")
         return [self.surveys[case.id] for case in cases]
 
-    def case(self, problem: ProblemCase, build: Build, solution: Solution) -> Case:
+    def case(self, problem: ProblemCase, build: Build, solution: Solution, settings: Settings) -> Case:
         assert build.folder is not None
-        settings = self.settings
         return Case(
             problem, build.folder, SOLUTION_FILE, solution.class_name, "" if solution.builtin else source_hash(solution.source),
             PROTOCOLS[settings.protocol], settings.baselines,

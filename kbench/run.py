@@ -12,6 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kbench import __version__, aggregate, environment, registry
+from kbench.agent import AgentSettings
+from kbench.agent.command import Program
+from kbench.agent.episodes import OUTAGE, Job, Kept, play_all
+from kbench.agent.judge import Judge
+from kbench.agent.tools import Toolbox
 from kbench.asking import Asked, Asker, Generation
 from kbench.attempts import SURVEYED_AT_ONCE, Attempts, Report, timestamp
 from kbench.budget import Budget, Ledger, Limits
@@ -43,11 +48,16 @@ class Plan:
     connections: int = 8
     limits: Limits = field(default_factory=Limits)
     use_cache: bool = True
+    agent: AgentSettings | None = None  # each attempt is an episode of an agent
 
     def config(self) -> dict[str, object]:
         """What decides the results, as stored in run.json and hashed into the run's id. What a run may spend does not."""
         settings = {name: str(getattr(self.settings, name)) for name in Settings.__slots__}
         config: dict[str, object] = {"model": self.model.name, "samples": self.samples, "suite": self.suite, **settings}
+        if self.agent is not None:
+            config["agent"] = self.agent.identity()
+        if isinstance(self.model, Program):
+            config["asked"] = self.model.identity()
         if not isinstance(self.model, Remote):
             return config
         prompt = {"version": VERSION, "style": self.target.style, "hardware": self.target.hardware}
@@ -66,7 +76,7 @@ class Plan:
 
     def requests(self) -> Iterator[Request]:
         for problem in self.problems:
-            if not isinstance(self.model, Remote):
+            if not isinstance(self.model, Remote) or self.agent is not None:
                 yield from (Request(problem, sample) for sample in range(self.samples))
                 continue
             prompt = first_prompt(problem, self.target)
@@ -97,7 +107,9 @@ def execute(
     info = store.begin(run_info(plan, run_id, environment.describe(plan.settings.device)))
     attempts = Attempts(plan.model, plan.settings, plan.build_jobs, plan.turns, info, store, session, report)
     stopped = None
-    if isinstance(plan.model, Remote):
+    if plan.agent is not None:
+        stopped = let_agents_work(plan, store, attempts, report, expect)
+    elif isinstance(plan.model, Remote):
         stopped = ask_and_judge(plan, store, attempts, report, expect)
     else:
         judge_all(plan, attempts, expect)
@@ -157,6 +169,35 @@ def by_problems(requests: Sequence[Request], count: int) -> Iterator[list[Reques
     for first in range(0, len(names), count):
         some = set(names[first : first + count])
         yield [request for request in requests if request.problem.id in some]
+
+
+def let_agents_work(
+    plan: Plan, store: RunStore, attempts: Attempts, report: Report, expect: Callable[[int], None]
+) -> str | None:
+    """Plays every episode that is not settled. Why it stopped early, if it did."""
+    assert plan.agent is not None
+    todo = attempts.to_make(list(plan.requests()))
+    expect(len(todo))
+    report(f"{len(todo)} episodes to play, {plan.agent.agents} at a time", None)
+    judge, kept = Judge(attempts.session, plan.settings, plan.build_jobs), Kept()
+    program = plan.model if isinstance(plan.model, Program) else None
+    with Ledger(store.folder) as ledger:
+        budget = Budget(plan.limits, ledger)
+        asker = None
+        if isinstance(plan.model, Remote):
+            asker = Asker(plan.model, kept, budget, lambda line: report(line, None), OUTAGE)
+        job = Job(
+            attempts.info.run_id, plan.agent, plan.target, judge, Toolbox(plan.agent.tools), store, kept, asker, program,
+            plan.model.name, report,
+        )  # fmt: skip
+        try:
+            for key, record in play_all(job, todo, budget.out_of_time):
+                if record is not None:
+                    store.append(record)
+                report(key if record is not None else f"{key}: goes on with the next run", record)
+        finally:
+            judge.close()
+    return (asker.outage if asker is not None else "") or budget.reached
 
 
 def open_asker(plan: Plan, store: RunStore, ledger: Ledger, report: Report) -> tuple[Budget, Asker]:

@@ -32,6 +32,7 @@ RUNGS = ("bubblewrap", "namespaces", "rlimits")  # strongest first
 BUILD_MOUNT, LIB_MOUNT, PROBLEM_MOUNT = "/kb/build", "/kb/lib", "/kb/problem"
 TMP_BYTES = 2 << 30
 START_LIMIT_S = 300.0  # 5 s where idle; 90 s were not enough on two cores that ten processes wanted
+AGENT_NUMBERS = 16  # sandboxes of agents are numbered from here; those of the lane and the builder lie below
 CACHE_UID = 99_999  # of all sandboxes that write to the kept folder
 
 # Freed memory goes back to the process, not to the kernel: otherwise page faults dominate and differ from process to process.
@@ -90,6 +91,9 @@ class Plan:
     cache: str | None = None  # a folder kept between runs; the reference sandbox only
     devices: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
+    disk_bytes: int | None = None  # the folder for the build is in memory, of that size; None: as it comes
+    network: bool = False  # the host's; only for an agent program whose preset says so
+    visible: tuple[str, ...] = ()  # further files and folders of the host, read-only
 
 
 def gpu_nodes() -> tuple[str, ...]:
@@ -101,11 +105,20 @@ def library_folder(parent: Path, oracle: bool) -> Path:
     """A folder with only those modules of kbench that belong inside; the problems and the referee stay outside."""
     package = Path(__file__).parent
     target = parent / ("lib-oracle" if oracle else "lib")
-    if not target.exists():
-        (target / "kbench").mkdir(parents=True)
-        shutil.copy(package / "__init__.py", target / "kbench" / "__init__.py")
-        for name in ("candidate", "oracle") if oracle else ("candidate",):
-            shutil.copytree(package / name, target / "kbench" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    if target.exists():
+        return target
+    aside = Path(
+        tempfile.mkdtemp(prefix="lib-", dir=parent)
+    )  # it takes its name whole: several sandboxes may start at once
+    aside.chmod(0o755)
+    (aside / "kbench").mkdir()
+    shutil.copy(package / "__init__.py", aside / "kbench" / "__init__.py")
+    for name in ("candidate", "oracle") if oracle else ("candidate",):
+        shutil.copytree(package / name, aside / "kbench" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    try:
+        aside.rename(target)
+    except OSError:  # another was first
+        shutil.rmtree(aside, ignore_errors=True)
     return target
 
 
@@ -187,7 +200,8 @@ class Sandbox:
             return [], environment(plan, self.build_path, lib_path)
         self.build_path, self.problem_path = BUILD_MOUNT, PROBLEM_MOUNT
         environ = environment(plan, BUILD_MOUNT, LIB_MOUNT)
-        mounts = [(path, path) for path in visible_paths()] + [(str(lib), LIB_MOUNT)]
+        further = [path for path in plan.visible if not any(_inside(path, seen) for seen in visible_paths())]
+        mounts = [(path, path) for path in [*visible_paths(), *further]] + [(str(lib), LIB_MOUNT)]
         mounts += [(plan.problem, PROBLEM_MOUNT)] if plan.problem else []
         nodes = [f"/dev/{name}" for name in ("null", "zero", "random", "urandom")] + list(plan.devices)
         return (self.bubblewrap if self.rung == "bubblewrap" else self.namespaces)(plan, mounts, nodes, number), environ
@@ -203,8 +217,18 @@ class Sandbox:
         script = _ENTER if not writable else _ENTER.replace("/dev/*)", f"/dev/*|{plan.cache})")
         pairs += [item for pair in writable for item in pair if pair[0]]
         user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-        spaces = ["unshare", *user, "--mount", "--pid", "--ipc", "--net", "--fork", "--kill-child=KILL"]
-        arguments = [str(root), str(TMP_BYTES), uid, plan.build or "-", *pairs, "--", *masked_paths(), "--"]
+        net = [] if plan.network else ["--net"]
+        spaces = ["unshare", *user, "--mount", "--pid", "--ipc", *net, "--fork", "--kill-child=KILL"]
+        arguments = [
+            str(root),
+            str(plan.disk_bytes or TMP_BYTES),
+            uid,
+            plan.build or "-",
+            *pairs,
+            "--",
+            *masked_paths(),
+            "--",
+        ]
         return [*spaces, "sh", "-eu", "-c", script, "sh", *arguments]
 
     def bubblewrap(self, plan: Plan, mounts: list[tuple[str, str]], nodes: list[str], number: int) -> list[str]:
@@ -216,10 +240,12 @@ class Sandbox:
             *drop,
             "bwrap",
             "--unshare-all",
+            *(["--share-net"] if plan.network else []),
             "--as-pid-1",
             "--die-with-parent",
             "--cap-drop",
             "ALL",
+            *_sized(plan),
             "--tmpfs",
             "/tmp",
         ]
@@ -234,6 +260,9 @@ class Sandbox:
         for path in masked_paths():
             command += ["--tmpfs", path]
         private = self.folder / "build"
+        if plan.disk_bytes is not None:  # nothing else inside may be written to, or it would be a disk without a limit
+            command += [*_sized(plan), "--tmpfs", BUILD_MOUNT, *_sized(plan), "--tmpfs", "/dev/shm"]
+            return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--"]
         if plan.build:
             shutil.copytree(plan.build, private, symlinks=True)
         else:
@@ -275,6 +304,11 @@ class Sandbox:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def _sized(plan: Plan) -> list[str]:
+    """What goes before a tmpfs of bubblewrap's that is to have a size."""
+    return [] if plan.disk_bytes is None else ["--size", str(plan.disk_bytes)]
+
+
 def preloads(plan: Plan) -> tuple[str, ...]:
     """torch; where problems are only sized up, on the meta device, what its first call would import: 2 s a problem; and
     Triton where there is a GPU: half a second a worker."""
@@ -297,7 +331,11 @@ def _uid(plan: Plan, number: int) -> int:
     Those that share the kept folder run the problem's own code, never a candidate's, and share a uid: two commands at once
     would otherwise take the folder from each other.
     """
-    return CACHE_UID if plan.cache else 100_000 + (os.getpid() * 16 + number) % 400_000
+    if plan.cache:
+        return CACHE_UID
+    if number >= AGENT_NUMBERS:
+        return 600_000 + (os.getpid() * 256 + number) % 400_000
+    return 100_000 + (os.getpid() * 16 + number) % 400_000
 
 
 def _give(folder: Path, uid: int) -> None:

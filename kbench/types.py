@@ -260,6 +260,37 @@ class Turn:
     reply: ReplyFacts | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state of an agent's folder that was judged, and when: after how many turns, tokens and seconds of the episode."""
+
+    kind: str  # "verify", "profile" or "final"
+    turn: int  # from 1; 0 before the first reply, or where turns are not known
+    solution_hash: str
+    status: Status
+    message: str
+    speedups: dict[str, float] = field(default_factory=dict)  # baseline -> as measured then, by one pair of workers
+    tokens: int | None = None  # input and output of all replies so far
+    seconds: float = 0.0
+    changed: tuple[str, ...] = ()  # files that were not the agent's to change, and were
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFacts:
+    """How an episode went. The record's own verdict is that of `chosen`, judged once more by the run's protocol."""
+
+    stop_reason: str  # "done", "turns", "context", "time", "refused", "malformed", "exit N" of a program
+    turns: int
+    tool_calls: dict[str, int]
+    malformed_calls: int
+    snapshots: tuple[Snapshot, ...]
+    chosen: int | None  # place in `snapshots` of the best verified one, else of the last; None where there is none
+    final: int | None  # place of the folder's last state
+    reward: int  # -1, 1, 2 or 3: arXiv 2602.24286, equation 1, on the times of the record's verdict
+    network: str = "none"  # or "host", where the preset of an agent program wants it
+    contract: str = ""
+
+
 def attempt_key(problem_id: str, sample: int) -> str:
     return f"{problem_id}#{sample}"
 
@@ -288,6 +319,7 @@ class Record:
     key: str = ""  # attempt_key(problem_id, sample); filled in when empty
     schema: int = SCHEMA_VERSION
     turns: tuple[Turn, ...] = ()  # of refinement, the first to the last; empty for a single turn
+    agent: AgentFacts | None = None  # where the attempt was an episode of an agent
 
     def __post_init__(self) -> None:
         key = attempt_key(self.problem_id, self.sample)

@@ -9,6 +9,8 @@ Run as a program it serves shipped solutions: python -m tests.fake_provider PORT
 
 from __future__ import annotations
 
+import base64
+import itertools
 import json
 import socket
 import struct
@@ -23,6 +25,8 @@ from typing import Any
 
 KEY = "test-key-0123456789"
 CHUNK = 120
+SIGNATURE = "c2lnbmVkIGJ5IHRoZSBzZXJ2ZXI="  # of thoughts, which must come back as it is
+_ids = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,15 @@ class Answer:
     cached: int | None = None
     refusal: str = ""
     tool: str | None = None
+    calls: tuple[tuple[str, str], ...] = ()  # name and arguments as text; each is given an id of its own
     blocked: str | None = None  # Google: of the prompt
     status: int = 200  # of an error in place of a reply
     code: str = ""
     message: str = "said the server"
     detail: dict[str, Any] | None = None
+
+    def tool_calls(self) -> tuple[tuple[str, str], ...]:
+        return self.calls or (((self.tool, "{}"),) if self.tool else ())
 
 
 @dataclass(frozen=True)
@@ -73,9 +81,10 @@ class FakeProvider:
         latency_s: float = 0.0,
         port: int = 0,
         only_chat: bool = False,
+        whole_replies: bool = False,
     ) -> None:
         self.reply_to, self.fault_of, self.models, self.latency_s = reply_to, fault_of, models, latency_s
-        self.only_chat = only_chat
+        self.only_chat, self.whole_replies = only_chat, whole_replies  # the latter for agent programs: kbench streams
         self.heard: list[Asked] = []
         self.begun = self.in_flight = self.most_in_flight = 0
         self.lock = threading.Lock()
@@ -210,6 +219,9 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.status != 200:
             self.send_error_body(answer.status, answer.code, answer.message, google)
             return False
+        if self.provider.whole_replies and not body.get("stream") and self.path.endswith("/completions"):
+            self.send_json(200, _completion(body, answer))
+            return True
         assert body.get("stream") or ":streamGenerateContent" in self.path, "kbench always streams"
         events = list(self.events(body, answer))
         self.send_response(200)
@@ -278,6 +290,10 @@ def _prompt_of(body: dict[str, Any]) -> str:
     )
 
 
+def new_id() -> str:
+    return f"call_{next(_ids)}"
+
+
 def _pieces(text: str) -> list[str]:
     return [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)]
 
@@ -289,24 +305,25 @@ def _anthropic(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, An
     usage: dict[str, Any] = {"input_tokens": a.input - (a.cached or 0), "output_tokens": 1}
     if a.cached is not None:
         usage["cache_read_input_tokens"] = a.cached
-    head = {"id": "msg", "type": "message", "role": "assistant", "model": body["model"], "content": []}
+    head = {"id": new_id(), "type": "message", "role": "assistant", "model": body["model"], "content": []}
     yield event("message_start", message={**head, "stop_reason": None, "stop_sequence": None, "usage": usage})
     yield event("ping")
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     if a.thinking:
         deltas = [{"type": "thinking_delta", "thinking": piece} for piece in _pieces(a.thinking)]
+        deltas.append({"type": "signature_delta", "signature": SIGNATURE})
         blocks.append(({"type": "thinking", "thinking": "", "signature": ""}, deltas))
     if a.text:
         blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": p} for p in _pieces(a.text)]))
-    if a.tool:
-        deltas = [{"type": "input_json_delta", "partial_json": "{}"}]
-        blocks.append(({"type": "tool_use", "id": "t", "name": a.tool, "input": {}}, deltas))
+    for name, arguments in a.tool_calls():
+        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in _pieces(arguments)]
+        blocks.append(({"type": "tool_use", "id": new_id(), "name": name, "input": {}}, deltas))
     for index, (block, deltas) in enumerate(blocks):
         yield event("content_block_start", index=index, content_block=block)
         for delta in deltas:
             yield event("content_block_delta", index=index, delta=delta)
         yield event("content_block_stop", index=index)
-    stop = a.stop or ("tool_use" if a.tool else "end_turn")
+    stop = a.stop or ("tool_use" if a.tool_calls() else "end_turn")
     delta = {"stop_reason": stop, "stop_sequence": None, **({"stop_details": a.detail} if a.detail else {})}
     told: dict[str, Any] = {"output_tokens": a.output}
     if a.reasoning is not None:
@@ -336,8 +353,9 @@ def _google(path: str, a: Answer) -> Iterator[tuple[str | None, Any]]:
         return
     parts: list[dict[str, Any]] = [{"text": piece, "thought": True} for piece in _pieces(a.thinking)]
     parts += [{"text": piece} for piece in _pieces(a.text)]
-    if a.tool:
-        parts.append({"functionCall": {"name": a.tool, "args": {}}})
+    for name, arguments in a.tool_calls():
+        call = {"functionCall": {"name": name, "args": json.loads(arguments)}}
+        parts.append({**call, "thoughtSignature": base64.b64encode(SIGNATURE.encode()).decode()})
     early = {"promptTokenCount": a.input}
     for part in parts:
         candidate = {"content": {"role": "model", "parts": [part]}, "index": 0}
@@ -362,16 +380,17 @@ def _responses(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, An
         yield event("response.output_text.delta", **place, delta=piece, logprobs=[])
     if a.refusal:
         yield event("response.refusal.delta", **place, delta=a.refusal)
-    if a.tool:
-        item = {
-            "type": "function_call",
-            "name": a.tool,
-            "arguments": "{}",
-            "call_id": "c",
-            "id": "f",
-            "status": "completed",
-        }
-        yield event("response.output_item.added", output_index=0, item=item)
+    if a.thinking and a.calls:
+        item = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": SIGNATURE}
+        yield event("response.output_item.done", output_index=8, item=item)
+    for at, (name, arguments) in enumerate(a.tool_calls()):
+        item = {"type": "function_call", "name": name, "arguments": "", "call_id": new_id(), "id": f"f{at}",
+                "status": "in_progress"}  # fmt: skip
+        yield event("response.output_item.added", output_index=at, item=item)
+        for piece in _pieces(arguments):
+            yield event("response.function_call_arguments.delta", output_index=at, item_id=f"f{at}", delta=piece)
+        done = {**item, "arguments": arguments, "status": "completed"}
+        yield event("response.output_item.done", output_index=at, item=done)
     usage = {"input_tokens": a.input, "output_tokens": a.output, "total_tokens": a.input + (a.output or 0),
              "input_tokens_details": {"cached_tokens": a.cached or 0},
              "output_tokens_details": {"reasoning_tokens": a.reasoning or 0}}  # fmt: skip
@@ -399,15 +418,12 @@ def _chat(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, Any]]:
         yield chunk({"content": piece})
     if a.refusal:
         yield chunk({"refusal": a.refusal})
-    if a.tool:
-        yield chunk(
-            {
-                "tool_calls": [
-                    {"index": 0, "id": "t", "type": "function", "function": {"name": a.tool, "arguments": "{}"}}
-                ]
-            }
-        )
-    yield chunk({}, a.stop or ("tool_calls" if a.tool else "stop"))
+    for at, (name, arguments) in enumerate(a.tool_calls()):
+        head = {"index": at, "id": new_id(), "type": "function", "function": {"name": name, "arguments": ""}}
+        yield chunk({"tool_calls": [head]})
+        for piece in _pieces(arguments):
+            yield chunk({"tool_calls": [{"index": at, "function": {"arguments": piece}}]})
+    yield chunk({}, a.stop or ("tool_calls" if a.tool_calls() else "stop"))
     usage: dict[str, Any] = {
         "prompt_tokens": a.input,
         "completion_tokens": a.output,
@@ -420,6 +436,24 @@ def _chat(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, Any]]:
     if (body.get("stream_options") or {}).get("include_usage"):
         yield None, {**base, "choices": [], "usage": usage}
     yield None, "[DONE]"
+
+
+def _completion(body: dict[str, Any], a: Answer) -> dict[str, Any]:
+    calls = [
+        {"id": new_id(), "type": "function", "function": {"name": name, "arguments": arguments}}
+        for name, arguments in a.tool_calls()
+    ]
+    message = {"role": "assistant", "content": a.text or None, **({"tool_calls": calls} if calls else {})}
+    usage = {"prompt_tokens": a.input, "completion_tokens": a.output, "total_tokens": a.input + (a.output or 0)}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [choice],
+        "usage": usage,
+    }
 
 
 _opened: list[Any] = []

@@ -31,6 +31,7 @@ LAYERS = [
     {"replies", "refine"},
     {"asking"},
     {"attempts"},
+    {"agent"},
     {"run", "admission"},
     {"verify", "rejudge"},
     {"cli"},

@@ -117,6 +117,7 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
         "build": program("kbench.candidate.build"),
         "pack": pack,
         "unpack": unpack,
+        "hands": program("kbench.candidate.hands"),
         "oracle": program("kbench.oracle.program"),
         "survey": program("kbench.oracle.sizes"),
         "admission": program("kbench.oracle.admission"),

@@ -71,7 +71,12 @@ def asked_model(name: str, flags: dict[str, Any]) -> Iterator[Any]:
     from kbench.models.opening import open_model
     from kbench.models.remote import Remote
 
-    model = open_model(name, settings_of(flags))
+    if name.startswith("agent/"):
+        from kbench.agent.command import Program
+
+        model: Any = Program(name)
+    else:
+        model = open_model(name, settings_of(flags))
     keys.hide()
     if not isinstance(model, Remote):
         yield model

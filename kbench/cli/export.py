@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,8 +18,15 @@ import click
     type=click.Path(path_type=Path, file_okay=False),
     help="folder to write to; the run's own by default",
 )
-def command(run: str, results: Path, target: Path | None) -> None:
-    """KernelBench's eval_results.json and baseline JSON (eager, compile), and summary.csv."""
+@click.option(
+    "--trajectories",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.jsonl",
+    help="the episodes of agents alone, one a line, in the chat format of fine-tuning",
+)
+@click.option("--min-reward", type=int, default=-1, show_default=True, help="of those episodes: -1, 1, 2 or 3")
+def command(run: str, results: Path, target: Path | None, trajectories: Path | None, min_reward: int) -> None:
+    """KernelBench's eval_results.json and baseline JSON (eager, compile), and summary.csv; or the trajectories of agents."""
     from kbench import aggregate
     from kbench.cli.show import run_folder
     from kbench.export import write_baseline, write_eval_results
@@ -25,6 +34,10 @@ def command(run: str, results: Path, target: Path | None) -> None:
     from kbench.summary import write_summary
 
     stored = load(run_folder(run, results))
+    if trajectories is not None:
+        count = write_trajectories(stored, trajectories, min_reward)
+        click.echo(f"{count} episodes in {trajectories}")
+        return
     folder = target or stored.folder / "export"
     for path in write_eval_results(stored.records, folder):
         click.echo(str(path))
@@ -35,3 +48,20 @@ def command(run: str, results: Path, target: Path | None) -> None:
             click.echo(str(folder / name))
     write_summary(folder, aggregate.summarise(stored.records, list(stored.info.problems), stored.info.samples))
     click.echo(str(folder / "summary.csv"))
+
+
+def write_trajectories(stored: Any, path: Path, min_reward: int) -> int:
+    """How many episodes were written: those whose reward is high enough, a line each."""
+    from kbench.agent.trajectory import NAME, chat, whole_events
+    from kbench.files import write_atomic
+    from kbench.store import latest
+
+    lines = []
+    for record in latest(stored.records):
+        file = stored.folder / "artifacts" / record.problem_id / str(record.sample) / NAME
+        if record.agent is None or record.agent.reward < min_reward or not file.is_file():
+            continue
+        facts = {"problem": record.problem_id, "sample": record.sample, "reward": record.agent.reward}
+        lines.append(json.dumps({**chat(whole_events(file)), **facts, "stop_reason": record.agent.stop_reason}))
+    write_atomic(path, "".join(line + "\n" for line in lines))
+    return len(lines)

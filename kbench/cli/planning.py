@@ -15,6 +15,7 @@ from kbench.errors import ConfigError
 def plan_of(model: Any, flags: dict[str, Any], here: bool = True) -> Any:
     """The plan of a run. ConfigError or ProblemError for a selection that cannot be. Not `here`: judged elsewhere."""
     from kbench.budget import Limits
+    from kbench.cli.agents import agent_of
     from kbench.cli.asking import limits_of, target_of
     from kbench.evaluate import problem_case
     from kbench.models.remote import Remote
@@ -27,11 +28,12 @@ def plan_of(model: Any, flags: dict[str, Any], here: bool = True) -> Any:
         problem_case(problem, settings)  # has it these shapes? Before anything is started
     suite = str(flags["suite"]) if flags["suite"] else None
     jobs = flags["build_jobs"] or os.cpu_count() or 1
-    asked = isinstance(model, (Remote, Unopened))
+    agent = agent_of(model, flags)
+    asked = isinstance(model, (Remote, Unopened)) or agent is not None
     target, limits = (target_of(flags, settings), limits_of(flags)) if asked else (Target(), Limits())
     return Plan(
         model, tuple(chosen), flags["samples"], settings, suite, jobs, target, flags.get("turns", 1) if asked else 1,
-        flags.get("connections", 1), limits, not flags.get("no_reply_cache", False),
+        flags.get("connections", 1), limits, not flags.get("no_reply_cache", False), agent,
     )  # fmt: skip
 
 
@@ -93,6 +95,8 @@ class Unopened:
 
         self.name, self.settings = name, settings_of(flags)
         self.provider, _, self.model = name.partition("/")
+        if self.provider not in DEFAULT_MAX_TOKENS:
+            raise ConfigError(f"{name} cannot be asked")
         self.max_tokens = self.settings.max_tokens or DEFAULT_MAX_TOKENS[self.provider]
 
 
@@ -101,6 +105,11 @@ def dry_run(name: str, flags: dict[str, Any], here: bool = True) -> int:
     from kbench.models.opening import REMOTE, full_name, open_model
     from kbench.prompts import VERSION, first_prompt
 
+    if flags.get("agent") or name.startswith("agent/"):
+        from kbench.agent.command import Program
+        from kbench.cli import agents
+
+        return agents.dry_run(Program(name) if name.startswith("agent/") else Unopened(full_name(name), flags), flags)
     name = full_name(name)
     remote = name.partition("/")[0] in REMOTE
     model: Any = Unopened(name, flags) if remote else open_model(name)

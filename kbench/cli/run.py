@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kbench.cli.agents import agent_options
 from kbench.cli.asking import asked_model, asking_options
 from kbench.cli.options import judging_options, run_options, warn_of_sandbox
 
@@ -16,7 +17,7 @@ from kbench.cli.options import judging_options, run_options, warn_of_sandbox
     "--model",
     "model_name",
     required=True,
-    help="anthropic/NAME, google/NAME, openai/NAME, local/NAME, builtin/eager, replay/PATH",
+    help="anthropic/NAME, google/NAME, openai/NAME, local/NAME, agent/PRESET@MODEL, builtin/eager, replay/PATH",
 )
 @click.option(
     "--turns",
@@ -25,6 +26,7 @@ from kbench.cli.options import judging_options, run_options, warn_of_sandbox
     show_default=True,
     help="refinement turns with the referee's feedback",
 )
+@agent_options
 @asking_options
 @judging_options
 @run_options()

@@ -17,10 +17,13 @@ import click
 @click.option("--log", is_flag=True, help="the compiler's output or the traceback, whole")
 @click.option("--prompt", is_flag=True, help="what the model was told, the last turn with all before it")
 @click.option("--reply", is_flag=True, help="what it answered, refusals too")
+@click.option("--trajectory", is_flag=True, help="an agent's episode, turn by turn")
+@click.option("--turn", type=click.IntRange(min=1), help="this turn of it alone, uncut")
 @click.option("--json", "as_json", is_flag=True)
 def command(
-    run: str, attempt: str | None, results: Path, code: bool, log: bool, prompt: bool, reply: bool, as_json: bool
-) -> None:
+    run: str, attempt: str | None, results: Path, code: bool, log: bool, prompt: bool, reply: bool, trajectory: bool,
+    turn: int | None, as_json: bool,
+) -> None:  # fmt: skip
     """The table of RUN (a folder, or a name under --results), or one ATTEMPT (level1/019_relu or level1/019_relu#1)."""
     from kbench.codec import encode
     from kbench.report.console import output
@@ -40,6 +43,20 @@ def command(
         return
     wanted = {"solution.py": code, "detail.log": log, "prompt": prompt, "reply.txt": reply}
     show_attempt(output(), stored.folder, record, [name for name, asked_for in wanted.items() if asked_for])
+    if trajectory or turn is not None:
+        show_trajectory(stored.folder, record, turn)
+
+
+def show_trajectory(folder: Path, record: Any, turn: int | None) -> None:
+    from kbench.agent.showing import told
+    from kbench.agent.trajectory import NAME, whole_events
+    from kbench.errors import ConfigError
+
+    path = folder / "artifacts" / record.problem_id / str(record.sample) / NAME
+    if not path.is_file():
+        raise ConfigError(f"{record.key} was no episode of an agent: it has no trajectory")
+    for line in told(whole_events(path), turn):
+        click.echo(line)
 
 
 def run_folder(run: str, results: Path) -> Path:
@@ -81,7 +98,7 @@ def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> 
         console.print(f"{record.status or 'not run'}  {record.key}  {record.not_run or ''}")
     else:
         print_verdict(console, f"{record.key}  {record.origin}  ({record.language})", record.verdict)
-    for line in reply_lines(record):
+    for line in [*reply_lines(record), *agent_lines(record)]:
         console.print(line, soft_wrap=True, markup=False)
     place = folder / "artifacts" / record.problem_id / str(record.sample)
     for name in wanted:
@@ -89,6 +106,14 @@ def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> 
         for path in paths:
             if path.is_file():
                 click.echo(path.read_bytes().decode("utf-8", "replace"))
+
+
+def agent_lines(record: Any) -> list[str]:
+    if record.agent is None:
+        return []
+    from kbench.agent.showing import facts_lines
+
+    return facts_lines(record.agent, record.verdict)
 
 
 def reply_lines(record: Any) -> list[str]:

@@ -21,8 +21,9 @@ import click
     metavar="N",
     help="judge N attempts, drawn at random, again on this machine",
 )
+@click.option("--trajectories", is_flag=True, help="judge every state of agents' episodes again, without a model")
 @click.option("--json", "as_json", is_flag=True)
-def command(run: str, results: Path, suite: Path | None, count: int, as_json: bool) -> int:  # fmt: skip
+def command(run: str, results: Path, suite: Path | None, count: int, trajectories: bool, as_json: bool) -> int:  # fmt: skip
     """Derive every time and speed-up from the raw blocks again, the summary from the records, and check hashes,
     completeness, protocol and sandbox. Exit 1 where anything differs. What was found is kept in the run's
     verification.json, where the leaderboard looks."""
@@ -38,14 +39,19 @@ def command(run: str, results: Path, suite: Path | None, count: int, as_json: bo
     again = judge_again(folder, suite, count) if count else []
     found += [f"{one.key}: judged again: {one.differs}" for one in again if one.differs is not None]
     keys = tuple(one.key for one in again)
+    states = replay_all(folder, suite) if trajectories else []
+    found += [f"{one.key} turn {one.turn}: judged again: {one.differs}" for one in states if one.differs is not None]
     try:
         attestation.write(folder, attestation.Attestation(__version__, timestamp(), content, tuple(found), keys))
     except ConfigError as error:
         click.echo(f"kbench: what was found is not kept: {error}", err=True)
     if as_json:
         notes = {one.key: one.note for one in again}
-        click.echo(json.dumps({"ok": not found, "findings": found, "rejudged": notes}))
+        told = [f"{one.key} turn {one.turn}: {one.note}" for one in states]
+        click.echo(json.dumps({"ok": not found, "findings": found, "rejudged": notes, "states": told}))
     else:
+        for one in states:
+            click.echo(f"judged again: {one.key} turn {one.turn}: {one.note}")
         show(found, again)
     return 1 if found else 0
 
@@ -76,3 +82,35 @@ def judge_again(folder: Path, suite: Path | None, count: int) -> list[Any]:
         warn_of_sandbox(session.rung)
         where = suite or (Path(str(named)) if named and str(named) != "None" else None)
         return rejudge.rejudge(stored, records, session, where, lambda text: click.echo(text, err=True))
+
+
+def replay_all(folder: Path, suite: Path | None) -> list[Any]:
+    """Every state of every episode of the run, judged again."""
+    import os
+
+    from kbench import keys, registry, rejudge
+    from kbench.agent.judge import Judge
+    from kbench.agent.replay import replay
+    from kbench.errors import ConfigError
+    from kbench.evaluate import Session
+    from kbench.store import latest, load
+
+    keys.hide()
+    stored = load(folder, raw_samples=False)
+    named = stored.info.config.get("suite")
+    where = suite or (Path(str(named)) if named and str(named) != "None" else None)
+    problems = {problem.id: problem for problem in registry.discover(where)}
+    settings = rejudge.settings_of(stored.info.config)
+    found: list[Any] = []
+    with Session(settings) as session:
+        judge = Judge(session, settings, os.cpu_count() or 1)
+        for record in latest(stored.records):
+            problem = problems.get(record.problem_id)
+            if record.agent is None:
+                continue
+            if problem is None or problem.content_hash != stored.info.problems[record.problem_id]:
+                raise ConfigError(f"{record.problem_id} is not here as it was; name the run's suite with --suite")
+            place = folder / "artifacts" / record.problem_id / str(record.sample)
+            found += replay(place, problem, record.key, record.origin, judge, lambda text: click.echo(text, err=True))
+        judge.close()
+    return found

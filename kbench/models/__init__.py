@@ -9,9 +9,43 @@ from kbench.types import Problem, ReplyFacts, Solution
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """What a model may call: `parameters` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call as the model made it. `arguments` is its own text, JSON or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call is answered with."""
+
+    id: str
+    name: str
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
+    """`calls` are the assistant's, `results` the user's, one a call before it, then the text. `own`: the assistant's words as
+    its provider wants them back (signed thoughts among them), as JSON; empty where the text and the calls will do."""
+
     role: Literal["user", "assistant"]
     text: str
+    calls: tuple[Call, ...] = ()
+    results: tuple[Result, ...] = ()
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +57,7 @@ class Request:
     system: str = ""
     messages: tuple[Message, ...] = ()  # empty where no model is asked
     turn: int = 0  # from 0
+    tools: tuple[Tool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +71,8 @@ class Reply:
     facts: ReplyFacts | None = None  # None where no model was asked
     origin: str = ""
     thinking: str = field(default="", compare=False)  # as far as the provider shows it; never taken for code
+    calls: tuple[Call, ...] = ()  # where tools were offered
+    own: str = field(default="", compare=False)  # of Message
 
 
 class Model(Protocol):

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from kbench.errors import ConfigError
-from kbench.models import Request
+from kbench.models import Message, Request
+from kbench.models.arguments import arguments_object
 from kbench.models.failures import Broken, connection_failure, missing_key, one_line, status_failure
-from kbench.models.pieces import Ending, Named, Piece, Stop, Text, Thought, Tokens, ToolCall
+from kbench.models.pieces import Arguments, Ending, Named, Own, Piece, Stop, Text, Thought, Tokens, ToolCall
 from kbench.models.settings import DEFAULT_MAX_TOKENS, PRICED_AS, ModelSettings
 
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
@@ -68,14 +69,17 @@ class Claude:
 
     def pieces(self, request: Request) -> Iterator[Piece]:
         system = {"system": request.system} if request.system else {}
-        messages: Any = [{"role": m.role, "content": m.text} for m in request.messages]
+        messages: Any = [{"role": m.role, "content": _content(m)} for m in request.messages]
+        tools: dict[str, Any] = _tools(request, messages) if request.tools else {}
         with self.client.messages.create(
             model=self.model, max_tokens=self.max_tokens, messages=messages, stream=True,
-            extra_body=self.fields or None, **system,
+            extra_body=self.fields or None, **system, **tools,
         ) as stream:  # fmt: skip
             retries = stream.response.request.headers.get("x-stainless-retry-count")
+            blocks = _Blocks()
             for event in stream:
                 yield from self._pieces_of(event, int(retries) if retries is not None else None)
+                yield from blocks.done(event)
 
     def _pieces_of(self, event: Any, retries: int | None) -> Iterator[Piece]:
         match event.type:
@@ -83,7 +87,9 @@ class Claude:
                 yield Named(event.message.model, retries)
                 yield _tokens(event.message.usage)
             case "content_block_start" if event.content_block.type == "tool_use":
-                yield ToolCall(event.content_block.name)
+                yield ToolCall(event.content_block.name, event.content_block.id, event.index)
+            case "content_block_delta" if event.delta.type == "input_json_delta":
+                yield Arguments(event.delta.partial_json, event.index)
             case "content_block_delta" if event.delta.type == "text_delta":
                 yield Text(event.delta.text)
             case "content_block_delta" if event.delta.type == "thinking_delta":
@@ -118,6 +124,57 @@ class Claude:
 
     def names(self, timeout_s: float) -> list[str]:
         return [model.id for model in self.client.with_options(timeout=timeout_s, max_retries=0).models.list().data]
+
+
+def _tools(request: Request, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """The tools; and everything up to the last message is kept in the provider's cache for the next turn."""
+    last = messages[-1]["content"]
+    blocks = [{"type": "text", "text": last}] if isinstance(last, str) else last
+    messages[-1]["content"] = [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]
+    tools = [{"name": t.name, "description": t.description, "input_schema": t.parameters} for t in request.tools]
+    return {"tools": tools}
+
+
+def _content(message: Message) -> Any:
+    """A plain text, or blocks where there are calls, results or thoughts that must come back as they were."""
+    if message.own:
+        return json.loads(message.own)
+    blocks: list[dict[str, Any]] = [
+        {"type": "tool_result", "tool_use_id": r.id, "content": r.text, "is_error": r.failed} for r in message.results
+    ]
+    if not blocks and not message.calls:
+        return message.text
+    blocks += [{"type": "text", "text": message.text}] if message.text.strip() else []
+    return blocks + [
+        {"type": "tool_use", "id": c.id, "name": c.name, "input": arguments_object(c.arguments)} for c in message.calls
+    ]
+
+
+class _Blocks:
+    """Puts the blocks of a reply together, as they must be sent back: thoughts are signed."""
+
+    def __init__(self) -> None:
+        self.open: dict[int, dict[str, Any]] = {}
+
+    def done(self, event: Any) -> Iterator[Piece]:
+        if event.type == "content_block_start":
+            self.open[event.index] = event.content_block.model_dump(mode="json", exclude_none=True)
+        elif event.type == "content_block_delta":
+            self._add(self.open[event.index], event.delta)
+        elif event.type == "content_block_stop":
+            block = self.open.pop(event.index)
+            if block["type"] == "tool_use":
+                block["input"] = arguments_object(block.pop("json", ""))
+            if block["type"] != "text" or block["text"].strip():  # an empty text is refused when it comes back
+                yield Own(block)
+
+    def _add(self, block: dict[str, Any], delta: Any) -> None:
+        fields = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+        if delta.type in fields:
+            name = fields[delta.type]
+            block[name] = block.get(name, "") + getattr(delta, name)
+        elif delta.type == "input_json_delta":
+            block["json"] = block.get("json", "") + delta.partial_json
 
 
 def _tokens(usage: Any) -> Tokens:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import threading
@@ -9,14 +10,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from kbench.errors import ConfigError
-from kbench.models import Request
+from kbench.models import Message, Request
+from kbench.models.arguments import arguments_object
 from kbench.models.failures import Broken, connection_failure, missing_key, one_line, status_failure
-from kbench.models.pieces import Ending, Named, Piece, Stop, Text, Thought, Tokens, ToolCall
+from kbench.models.pieces import Arguments, Ending, Named, Own, Piece, Stop, Text, Thought, Tokens, ToolCall
 from kbench.models.settings import DEFAULT_MAX_TOKENS, PRICED_AS, ModelSettings
 
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 RETRIED = [408, 429, 500, 502, 503, 504, 529]  # google-genai retries only what it is told to
 REPLY_LIMIT_S = "3600"  # told to the server; without a word the SDK tells it the time-out between two chunks
+OUR_ID = "kbench_call_"
 ENDINGS = {
     "STOP": Ending.DONE, "MAX_TOKENS": Ending.LENGTH, "CONTINUATION": Ending.LENGTH,
     "SAFETY": Ending.REFUSED, "PROHIBITED_CONTENT": Ending.REFUSED, "BLOCKLIST": Ending.REFUSED, "SPII": Ending.REFUSED,
@@ -92,16 +95,51 @@ class Gemini:
         seed = {} if (given := self.seed(request.sample)) is None else {"seed": given}
         body = {"http_options": types.HttpOptions(extra_body=self.settings.body)} if self.settings.body else {}
         config = types.GenerateContentConfig(
-            system_instruction=request.system or None, max_output_tokens=self.max_tokens, **self.fields, **seed, **body
-        )
+            system_instruction=request.system or None, max_output_tokens=self.max_tokens, **self.fields, **seed, **body,
+            **self._tools(request),
+        )  # fmt: skip
         contents = [
-            types.Content(role="user" if m.role == "user" else "model", parts=[types.Part(text=m.text)])
-            for m in request.messages
+            types.Content(role="user" if m.role == "user" else "model", parts=self._parts(m)) for m in request.messages
         ]
         self.attempts.made = 0
+        calls = itertools.count()
         for chunk in self.client.models.generate_content_stream(model=self.model, contents=contents, config=config):
             yield Named(chunk.model_version or self.model, max(0, self.attempts.made - 1))
-            yield from _pieces_of(chunk)
+            yield from _pieces_of(chunk, calls)
+
+    def _tools(self, request: Request) -> dict[str, Any]:
+        if not request.tools:
+            return {}
+        types = self.types
+        declared = [
+            types.FunctionDeclaration(name=t.name, description=t.description, parameters_json_schema=t.parameters)
+            for t in request.tools
+        ]
+        return {
+            "tools": [types.Tool(function_declarations=declared)],
+            "automatic_function_calling": types.AutomaticFunctionCallingConfig(disable=True),
+        }
+
+    def _parts(self, message: Message) -> list[Any]:
+        """What the model said goes back with the signatures of its thoughts, as it came."""
+        types = self.types
+        if message.own:
+            return [types.Part.model_validate(part) for part in json.loads(message.own)]
+        parts = [
+            types.Part(
+                function_response=types.FunctionResponse(
+                    name=r.name,
+                    response={"error" if r.failed else "output": r.text},
+                    **({"id": r.id} if _theirs(r.id) else {}),
+                )
+            )
+            for r in message.results
+        ]
+        parts += [types.Part(text=message.text)] if message.text or not (parts or message.calls) else []
+        return parts + [
+            types.Part(function_call=types.FunctionCall(name=c.name, args=arguments_object(c.arguments)))
+            for c in message.calls
+        ]
 
     def explain(self, error: Exception, begun: bool) -> Exception:
         name = f"google/{self.model}"
@@ -127,7 +165,12 @@ class Gemini:
         return [str(model.name).removeprefix("models/") for model in page.page]
 
 
-def _pieces_of(chunk: Any) -> Iterator[Piece]:
+def _theirs(ident: str) -> bool:
+    """Whether the id of a call is the server's; where it gave none the call has ours, which it does not know."""
+    return not ident.startswith(OUR_ID)
+
+
+def _pieces_of(chunk: Any, calls: Iterator[int]) -> Iterator[Piece]:
     usage = chunk.usage_metadata
     if usage is not None:
         # Google leaves out a count that is zero.
@@ -141,9 +184,13 @@ def _pieces_of(chunk: Any) -> Iterator[Piece]:
     for candidate in (chunk.candidates or [])[:1]:
         for part in (candidate.content.parts if candidate.content is not None else None) or []:
             if part.function_call is not None:
-                yield ToolCall(str(part.function_call.name))
+                at = next(calls)
+                yield ToolCall(str(part.function_call.name), part.function_call.id or f"{OUR_ID}{at}", at)
+                yield Arguments(json.dumps(part.function_call.args or {}), at)
             elif part.text:
                 yield Thought(part.text) if part.thought else Text(part.text)
+            if not part.thought:
+                yield Own(part.model_dump(mode="json", exclude_none=True))
         if candidate.finish_reason is not None:
             reason = str(candidate.finish_reason.value)
             if reason == "MALFORMED_RESPONSE":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kbench.models import Request
-from kbench.models.pieces import Ending, Named, Piece, Refusal, Stop, Text, Thought, Tokens, ToolCall
+from kbench.models import Message, Request
+from kbench.models.pieces import Arguments, Ending, Named, Piece, Refusal, Stop, Text, Thought, Tokens, ToolCall
 from kbench.models.settings import ModelSettings
 
 ENDINGS = {
@@ -34,9 +34,14 @@ def pieces(
     from openai import Stream
 
     system = [{"role": "system", "content": request.system}] if request.system else []
-    messages = [*system, *({"role": m.role, "content": m.text} for m in request.messages)]
+    messages = [*system, *(item for m in request.messages for item in _items_of(m))]
+    tools = [
+        {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
+        for t in request.tools
+    ]
     asked = {
-        "model": model, "messages": messages, "stream": True, "stream_options": {"include_usage": True}, **limit, **fields, **body,
+        "model": model, "messages": messages, "stream": True, "stream_options": {"include_usage": True}, **limit,
+        **({"tools": tools} if tools else {}), **fields, **body,
     }  # fmt: skip
     with client.post("/chat/completions", cast_to=object, body=asked, stream=True, stream_cls=Stream[object]) as stream:
         retries = stream.response.request.headers.get("x-stainless-retry-count")
@@ -44,6 +49,19 @@ def pieces(
             if chunk.get("model"):
                 yield Named(chunk["model"], int(retries) if retries is not None else None)
             yield from _pieces_of(chunk)
+
+
+def _items_of(message: Message) -> Iterator[dict[str, object]]:
+    """A message on this wire, where every result is a message of its own."""
+    for result in message.results:
+        yield {"role": "tool", "tool_call_id": result.id, "content": result.text}
+    calls = [
+        {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in message.calls
+    ]
+    if calls:
+        yield {"role": "assistant", "content": message.text or None, "tool_calls": calls}
+    elif message.text or not message.results:
+        yield {"role": message.role, "content": message.text}
 
 
 def _pieces_of(chunk: dict[str, Any]) -> Iterator[Piece]:
@@ -67,7 +85,11 @@ def _pieces_of(chunk: dict[str, Any]) -> Iterator[Piece]:
         if delta.get("refusal"):
             yield Refusal(delta["refusal"])
         for call in delta.get("tool_calls") or []:
-            yield from [ToolCall(name)] if (name := (call.get("function") or {}).get("name")) else []
+            at, function = call.get("index") or 0, call.get("function") or {}
+            if function.get("name"):
+                yield ToolCall(function["name"], call.get("id") or f"call_{at}", at)
+            if function.get("arguments"):
+                yield Arguments(function["arguments"], at)
         reason = choice.get("finish_reason")
         if reason is not None:
             yield Stop(ENDINGS.get(reason, Ending.OTHER), reason)

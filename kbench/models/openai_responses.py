@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kbench.models import Request
-from kbench.models.pieces import Ending, Named, Piece, Refusal, Stop, Text, Thought, Tokens, ToolCall
+from kbench.models import Message, Request
+from kbench.models.pieces import Arguments, Ending, Named, Own, Piece, Refusal, Stop, Text, Thought, Tokens, ToolCall
 from kbench.models.settings import ModelSettings
 
 INCOMPLETE = {"max_output_tokens": Ending.LENGTH, "content_filter": Ending.REFUSED}
@@ -41,13 +41,43 @@ def pieces(
 ) -> Iterator[Piece]:
     limit = {"max_output_tokens": max_tokens} if max_tokens is not None else {}
     system = {"instructions": request.system} if request.system else {}
-    messages = [{"role": m.role, "content": m.text} for m in request.messages]
+    messages = [item for m in request.messages for item in _items_of(m)]
+    tools = _tools(request) if request.tools else {}
     with client.responses.create(
-        model=model, input=messages, stream=True, store=False, extra_body=body or None, **limit, **system, **fields
+        model=model,
+        input=messages,
+        stream=True,
+        store=False,
+        extra_body=body or None,
+        **limit,
+        **system,
+        **tools,
+        **fields,
     ) as stream:
         retries = stream.response.request.headers.get("x-stainless-retry-count")
         for event in stream:
             yield from _pieces_of(event, int(retries) if retries is not None else None)
+
+
+def _tools(request: Request) -> dict[str, Any]:
+    """Nothing is stored there, so that what the model thought between two calls travels with us, encrypted."""
+    tools = [
+        {"type": "function", "name": t.name, "description": t.description, "parameters": t.parameters, "strict": False}
+        for t in request.tools
+    ]
+    return {"tools": tools, "include": ["reasoning.encrypted_content"]}
+
+
+def _items_of(message: Message) -> Iterator[dict[str, object]]:
+    for result in message.results:
+        yield {"type": "function_call_output", "call_id": result.id, "output": result.text}
+    if message.own:
+        yield from json.loads(message.own)
+        return
+    if message.text or not (message.results or message.calls):
+        yield {"role": message.role, "content": message.text}
+    for call in message.calls:
+        yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
 
 
 def _pieces_of(event: Any, retries: int | None) -> Iterator[Piece]:
@@ -61,7 +91,12 @@ def _pieces_of(event: Any, retries: int | None) -> Iterator[Piece]:
         case "response.reasoning_text.delta" | "response.reasoning_summary_text.delta":
             yield Thought(event.delta)
         case "response.output_item.added" if event.item.type.endswith("_call"):
-            yield ToolCall(str(getattr(event.item, "name", event.item.type)))
+            ident = str(getattr(event.item, "call_id", ""))
+            yield ToolCall(str(getattr(event.item, "name", event.item.type)), ident, event.output_index)
+        case "response.function_call_arguments.delta":
+            yield Arguments(event.delta, event.output_index)
+        case "response.output_item.done":
+            yield Own(event.item.model_dump(mode="json", exclude_none=True, exclude={"status"}))
         case "response.completed" | "response.incomplete":
             yield from _end(event.response)
         case "response.failed":

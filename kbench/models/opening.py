@@ -38,4 +38,6 @@ def open_model(name: str, settings: ModelSettings | None = None) -> Model:
 
         return open_remote(name, settings or ModelSettings())
     known = ", ".join(f"{provider}/NAME" for provider in REMOTE)
-    raise ConfigError(f"no model {name!r}; there are {known}, builtin/eager, builtin/compile and replay/PATH")
+    raise ConfigError(
+        f"no model {name!r}; there are {known}, agent/PRESET, builtin/eager, builtin/compile and replay/PATH"
+    )

@@ -35,7 +35,26 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
+    """The start of a call; `at` is its place among the calls of the reply."""
+
     name: str
+    id: str = ""
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """More of the text of a call's arguments."""
+
+    text: str
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """One block of the reply as its provider wants it back."""
+
+    block: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +81,4 @@ class Stop:
     detail: str | None = None  # and what it says beside it, as JSON
 
 
-Piece = Text | Thought | Refusal | ToolCall | Tokens | Named | Stop
+Piece = Text | Thought | Refusal | ToolCall | Arguments | Own | Tokens | Named | Stop

@@ -17,9 +17,9 @@ from typing import Protocol
 from kbench.budget import Amount
 from kbench.errors import ConfigError, KBenchError, ModelError
 from kbench.extract import extract
-from kbench.models import Reply, Request
+from kbench.models import Call, Reply, Request
 from kbench.models.failures import Broken, Declined, Unreachable
-from kbench.models.pieces import Ending, Named, Piece, Refusal, Stop, Text, Thought, Tokens, ToolCall
+from kbench.models.pieces import Arguments, Ending, Named, Own, Piece, Refusal, Stop, Text, Thought, Tokens, ToolCall
 from kbench.models.prices import cost_usd, worst_case
 from kbench.models.refusal import is_refusal
 from kbench.models.settings import ModelSettings
@@ -102,8 +102,12 @@ class Remote:
 
     def worst_case(self, request: Request) -> Amount:
         """What it can cost at most. None where that is not known."""
-        texts = (request.system, *(message.text for message in request.messages))
-        return worst_case(self.name.partition("/")[0], self.model, self.provider.max_tokens, texts)
+        texts = [request.system, *(json.dumps([t.name, t.description, t.parameters]) for t in request.tools)]
+        for message in request.messages:
+            # What is signed counts twice, as text and in the provider's own words: it is the worst case.
+            texts += [message.text, message.own, *(c.arguments for c in message.calls)]
+            texts += [r.text for r in message.results]
+        return worst_case(self.name.partition("/")[0], self.model, self.provider.max_tokens, tuple(texts))
 
     def charge(self, facts: ReplyFacts) -> Amount:
         """What a whole reply cost; None where the server did not say."""
@@ -136,7 +140,7 @@ class Remote:
             failure = Broken(f"{self.name}: the reply broke off: the stream ended without a stop reason")
             failure.facts = facts
             raise failure
-        return tally.reply(facts, self.name)
+        return tally.reply(facts, self.name, bool(request.tools))
 
     def _facts(self, tally: Tally, request: Request, latency_s: float) -> ReplyFacts:
         tokens, stop = tally.tokens, tally.stop
@@ -156,7 +160,8 @@ class Tally:
         self.texts: list[str] = []
         self.thoughts: list[str] = []
         self.refusals: list[str] = []
-        self.tools: list[str] = []
+        self.calls: dict[int, Call] = {}
+        self.own: list[dict[str, object]] = []
         self.tokens = Tokens()
         self.stop: Stop | None = None
         self.begun = False
@@ -170,8 +175,13 @@ class Tally:
                 self.thoughts.append(text)
             case Refusal(text):
                 self.refusals.append(text)
-            case ToolCall(name):
-                self.tools.append(name)
+            case ToolCall(name, ident, at):
+                self.calls[at] = Call(ident, name, "")
+            case Arguments(text, at):
+                call = self.calls.setdefault(at, Call("", "", ""))
+                self.calls[at] = replace(call, arguments=call.arguments + text)
+            case Own(block):
+                self.own.append(block)
             case Tokens():
                 known = {k: v for k in Tokens.__slots__ if (v := getattr(piece, k)) is not None}
                 self.tokens = replace(self.tokens, **known)
@@ -180,13 +190,18 @@ class Tally:
             case Stop():
                 self.stop = piece
 
-    def reply(self, facts: ReplyFacts, origin: str) -> Reply:
+    def reply(self, facts: ReplyFacts, origin: str, tools: bool = False) -> Reply:
+        """`tools` were offered, so that calls are an answer."""
         assert self.stop is not None
         ending = self.stop.ending
         said, thinking, refusal = "".join(self.texts), "".join(self.thoughts), "".join(self.refusals)
         finished = ending in (Ending.DONE, Ending.TOOL)
         has_code = extract(said, finished) is not None
-        refused = ending is Ending.REFUSED or bool(refusal) or (not has_code and is_refusal(said))
+        calls = tuple(self.calls[at] for at in sorted(self.calls)) if tools else ()
+        refused = ending is Ending.REFUSED or bool(refusal) or (not has_code and not calls and is_refusal(said))
+        if tools:
+            own = json.dumps(self.own) if self.own else ""
+            return Reply(said or refusal, finished, refused, None, facts, origin, thinking, calls, own)
         note = "" if has_code or refused else self.why_no_code(ending, said, thinking)
         text = said or refusal
         return Reply(text, finished, refused, None, replace(facts, note=note), origin, thinking)
@@ -194,8 +209,9 @@ class Tally:
     def why_no_code(self, ending: Ending, said: str, thinking: str) -> str:
         if ending is Ending.LENGTH:
             return "cut off at the token limit" + ("" if said.strip() else ", before any text")
-        if ending is Ending.TOOL or self.tools:
-            return f"a tool call instead of text ({', '.join(self.tools) or 'malformed'})"
+        if ending is Ending.TOOL or self.calls:
+            names = ", ".join(call.name for call in self.calls.values())
+            return f"a tool call instead of text ({names or 'malformed'})"
         if extract(thinking, True) is not None:
             return "code in the thinking part only"
         if not said.strip():

@@ -15,6 +15,7 @@ from kbench.candidate import memory
 from kbench.errors import ProblemError
 from kbench.referee import compare
 from kbench.referee.bench import Bench, new_seed
+from kbench.referee.case import QUICK
 from kbench.referee.checks import Checks
 from kbench.referee.layout import Answer, lay_out
 from kbench.referee.oracle import Oracle
@@ -49,7 +50,7 @@ class Stand(Bench):
         places = 2 * len(self.families) + 1
         self.layout = lay_out(self.description, slots=places, checked=places)
         self.oracle.map(self.layout, self.description["arguments"])
-        self.checks = Checks(self, 1.0, Stages())
+        self.checks = Checks(self, QUICK, Stages())
         self.master_seed = new_seed()
         self.selected: set[tuple[int, int]] = set()
 
