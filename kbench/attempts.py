@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -85,12 +85,15 @@ class Attempts:
         """Records a problem that is larger than the device, for which no reply is paid. Whether it did."""
         return self._too_large(Candidate(request, Reply(), None))
 
-    def to_make(self, requests: Sequence[Request]) -> list[Request]:
-        """Those that are not settled, whose problem can be loaded and fits on the device; what does not is recorded."""
+    def unsettled(self, requests: Iterable[Request]) -> list[Request]:
         done = self.store.done_keys()
-        todo = [r for r in requests if attempt_key(r.problem.id, r.sample) not in done]
-        self.survey([request.problem for request in todo])
-        return [r for r in todo if r.problem.id not in self.broken and not self.settle_too_large(r)]
+        return [r for r in requests if attempt_key(r.problem.id, r.sample) not in done]
+
+    def sound(self, requests: Sequence[Request]) -> list[Request]:
+        """Those whose problem can be loaded and fits on the device, so that a reply is worth its price; what is too large is
+        recorded."""
+        self.survey([request.problem for request in requests])
+        return [r for r in requests if r.problem.id not in self.broken and not self.settle_too_large(r)]
 
     def take(self, batch: Sequence[Asked], out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Request]:
         """Builds and judges what came in, records the attempts that end with it, and yields the next turn of those that go on."""

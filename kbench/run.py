@@ -139,8 +139,7 @@ def ask_and_judge(
     A problem that cannot be run, or is larger than the device, is found before a reply to it is paid for; those found
     sound are asked for while the next ones are looked at.
     """
-    done = store.done_keys()
-    todo = [r for r in plan.requests() if attempt_key(r.problem.id, r.sample) not in done]
+    todo = attempts.unsettled(plan.requests())
     expect(len(todo))
     report(f"{len(todo)} attempts to make, {plan.connections} requests at a time", None)
     with Ledger(store.folder) as ledger:
@@ -152,9 +151,7 @@ def ask_and_judge(
             for some in by_problems(todo, SURVEYED_AT_ONCE):
                 if asker.stop.is_set():
                     break
-                attempts.survey([request.problem for request in some])
-                whole = [request for request in some if request.problem.id not in attempts.broken]
-                generation.add(request for request in whole if not attempts.settle_too_large(request))
+                generation.add(attempts.sound(some))
             for batch in generation.batches():
                 for request in attempts.take(batch, budget.out_of_time):
                     generation.add([request])
@@ -176,7 +173,7 @@ def let_agents_work(
 ) -> str | None:
     """Plays every episode that is not settled. Why it stopped early, if it did."""
     assert plan.agent is not None
-    todo = attempts.to_make(list(plan.requests()))
+    todo = attempts.sound(attempts.unsettled(plan.requests()))
     expect(len(todo))
     report(f"{len(todo)} episodes to play, {plan.agent.agents} at a time", None)
     judge, kept = Judge(attempts.session, plan.settings, plan.build_jobs), Kept()

@@ -48,6 +48,9 @@ class Kept:
     def keep(self, request: Request, reply: Reply) -> None:
         self.open[attempt_key(request.problem.id, request.sample)].keep(request, reply)
 
+    def make_durable(self, request: Request) -> None:
+        """A trajectory's lines are synced as they are written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
