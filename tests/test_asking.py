@@ -32,6 +32,7 @@ from kbench.types import Record, Status
 
 from .fake_provider import Answer, FakeProvider, close_all, fenced, opened
 from .fake_session import FakeSession
+from .making import EIGHT
 
 CODE = "class ModelNew:\n    pass\n"
 OPUS_USD = (5e-6, 25e-6)  # a token of input and of output, from the price list of 2026-11
@@ -218,7 +219,7 @@ def test_after_a_kill_no_stored_reply_is_asked_for_again(
 ) -> None:
     fake = serve(latency_s=0.3)
     arguments = ["generate", "--model", "anthropic/claude-opus-4-8", "--samples", "3", "--connections", "4", "--max-tokens",
-                 "1000", "--level", "1", "--results", str(tmp_path / "r"), "--run-id", "one"]  # fmt: skip
+                 "1000", *EIGHT, "--results", str(tmp_path / "r"), "--run-id", "one"]  # fmt: skip
     command = [sys.executable, "-c", "import sys; from kbench.cli import main; main(sys.argv[1:])", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     stored = tmp_path / "r" / "one" / "artifacts"

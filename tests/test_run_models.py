@@ -17,6 +17,7 @@ from kbench import keys
 from kbench.cli import main
 
 from .fake_provider import KEY, Answer, FakeProvider, fenced, shipped
+from .making import EIGHT
 
 CODE = "class ModelNew:\n    pass\n"
 MODELS = ("anthropic/claude-opus-4-8", "google/gemini-2.5-pro", "openai/gpt-5", "local/stub")
@@ -126,7 +127,7 @@ def test_a_setting_that_the_model_does_not_take_is_told(
 def test_generate_stores_what_eval_judges(
     capsys: pytest.CaptureFixture[str], fake: FakeProvider, tmp_path: Path, model: str
 ) -> None:
-    arguments = arguments_for(model, fake, tmp_path, "--level", "1", "--samples", "2", "--run-id", "g", "--json")
+    arguments = arguments_for(model, fake, tmp_path, *EIGHT, "--samples", "2", "--run-id", "g", "--json")
     code, out, _ = kbench(capsys, "generate", *arguments)
     told = json.loads(out)
     assert code == 0
@@ -140,7 +141,7 @@ def test_generate_stores_what_eval_judges(
 def test_generate_says_what_is_missing_and_exits_three(
     capsys: pytest.CaptureFixture[str], fake: FakeProvider, tmp_path: Path
 ) -> None:
-    more = ("--level", "1", "--max-cost", "0.2", "--max-tokens", "4000", "--connections", "1")
+    more = (*EIGHT, "--max-cost", "0.2", "--max-tokens", "4000", "--connections", "1")
     code, _, err = kbench(capsys, "generate", *arguments_for("claude-opus-4-8", fake, tmp_path, *more))
     assert code == 3
     assert "--max-cost 0.2" in err
