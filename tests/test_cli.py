@@ -51,13 +51,16 @@ def solution(tmp_path: Path) -> str:
         (["run", "--model", "builtin/eager", "--timeout", "nan"], "--timeout"),
         (["run", "--model", "builtin/eager", "--max-cost", "inf"], "--max-cost"),
         (["show", "no-such-run"], "no-such-run"),
+        (["attack", "--device", "cpu", "--family", "T99"], "t99"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_two(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, solution: str, arguments: list[str], says: str
 ) -> None:
     given = [solution if argument == "SOLUTION" else argument for argument in arguments]
-    code, _, err = run(capsys, *given, *(["--results", str(tmp_path / "results")] if given[0] != "show" else []))
+    code, _, err = run(
+        capsys, *given, *(["--results", str(tmp_path / "results")] if given[0] not in ("show", "attack") else [])
+    )
     assert code == 2
     assert says in err
     assert len(err.strip().splitlines()) == 1, err

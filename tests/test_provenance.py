@@ -42,6 +42,12 @@ def test_what_torch_compile_made_is_not_the_candidates(mark: str) -> None:
     assert gate("custom", {"call": 500.0, mark: 1.0}) is False
 
 
+@pytest.mark.parametrize("policy", ["custom", "pure"])
+def test_a_trace_that_shows_nothing_is_no_evidence(policy: str) -> None:
+    assert gate(policy, {}) is False
+    assert gate("any", {}) is True
+
+
 def test_own_code_that_does_everything_is_pure() -> None:
     assert gate("pure", {"call": 400.0, "aten::empty": 5.0}) is True
 

@@ -38,7 +38,7 @@ COMPILERS_WORDS = (  # of what can only compile on a device: Triton's first call
     "CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct", "RuntimeError: Error building",
     "RuntimeError: PassManager::run failed",
 )  # fmt: skip
-EXTRA_PAIRS = 2  # before an accusation that noise could have made
+EXTRA_PAIRS = 4  # before an accusation that noise could have made
 BUSY, MOVED = "the device was still busy after done", "outputs lie in memory that was not mapped yet"
 _random = random.SystemRandom()
 

@@ -99,6 +99,8 @@ def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
     told += f" (most in {candidate.top})" if candidate.top else ""
     if policy == "any":
         return Gate("policy", True, f"any; {told}")
+    if candidate.own_us + candidate.library_us <= 0:
+        return Gate("policy", False, f"{policy}: the trace shows no work at all, so nothing says who did it")
     if candidate.compiled:
         return Gate("policy", False, f"{policy}: the work ran in code that torch.compile made")
     if policy == "custom" and own_share < OWN_SHARE and library_share > MOSTLY_LIBRARY and not stands_in:
