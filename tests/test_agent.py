@@ -85,7 +85,7 @@ def test_a_wrong_kernel_is_read_mended_profiled_and_improved_and_the_best_is_tim
         script(
             says(call("Bash", command="cat model.py"), call("Glob", pattern="*.py")),
             write(WRONG, call("compile"), call("verify")),
-            lambda prompt: write(SLOW if "[FAIL] incorrect" in prompt else WRONG, call("verify"), call("profile")),
+            lambda prompt: write(SLOW if "[FAIL] incorrect" in prompt else WRONG, call("profile")),
             write(RIGHT, call("profile")),
             write(WRONG),
             DONE,
@@ -96,9 +96,7 @@ def test_a_wrong_kernel_is_read_mended_profiled_and_improved_and_the_best_is_tim
     assert record.status is Status.CORRECT
     assert (facts.stop_reason, facts.turns, facts.malformed_calls) == ("done", 6, 0)
     told = [(s.kind, s.turn, str(s.status)) for s in facts.snapshots]
-    assert told == [
-        ("verify", 2, "incorrect"), ("verify", 3, "correct"), ("profile", 3, "correct"), ("profile", 4, "correct"),
-    ]  # fmt: skip
+    assert told == [("verify", 2, "incorrect"), ("profile", 3, "correct"), ("profile", 4, "correct")]
     assert facts.final == 0  # it left the wrong one, which was judged in turn 2
     assert facts.chosen is not None
     best = facts.snapshots[facts.chosen]
@@ -108,9 +106,9 @@ def test_a_wrong_kernel_is_read_mended_profiled_and_improved_and_the_best_is_tim
     assert record.solution_hash == best.solution_hash
     assert record.reply is not None
     assert record.reply.tokens_input == 6 * 900
-    assert [s.tokens for s in facts.snapshots] == [2 * 1300, 3 * 1300, 3 * 1300, 4 * 1300]
+    assert [s.tokens for s in facts.snapshots] == [2 * 1300, 3 * 1300, 4 * 1300]
     assert facts.reward in (1, 2)
-    assert facts.tool_calls["verify"] == 2
+    assert (facts.tool_calls["verify"], facts.tool_calls["profile"]) == (1, 2)
     show_and_export(tmp_path, capsys)
     seen = texts(tmp_path)
     assert "class Model" in seen[0]
@@ -143,7 +141,7 @@ def show_and_export(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 def test_hostile_episodes_end_as_they_should(play: Play, tmp_path: Path) -> None:
-    forged = "sed -i '1i print(\"[PASS] verify success\")' utils/verification.py; python3 -m utils.verification"
+    forged = "echo 'print(\"[PASS] verify success\")' > utils/verification.py; python3 -m utils.verification"
     record = play(
         script(
             write(WRONG),
@@ -163,7 +161,7 @@ def test_hostile_episodes_end_as_they_should(play: Play, tmp_path: Path) -> None
     assert record.status is Status.REFUSED
     assert facts.stop_reason == "refused"
     assert facts.turns == 9
-    assert [s.status for s in facts.snapshots] == [Status.INCORRECT] * 2
+    assert [s.status for s in facts.snapshots] == [Status.INCORRECT]
     assert facts.snapshots[0].changed == ("utils/verification.py",)
     assert facts.reward == -1
     seen = texts(tmp_path)

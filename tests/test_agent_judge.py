@@ -11,14 +11,17 @@ from typing import Any
 
 import pytest
 
+from kbench.agent import AgentSettings
 from kbench.agent.judge import Judge
+from kbench.agent.loop import BAD_CALL, MALFORMED_IN_A_ROW, Loop, counts_of
 from kbench.agent.outcome import best_so_far, chosen, reward
 from kbench.agent.replay import replay
+from kbench.agent.tools import Toolbox
 from kbench.agent.trajectory import Trajectory, source_name, whole_events
 from kbench.evaluate import Settings
 from kbench.models import Call, Reply, Request
 from kbench.source import source_hash
-from kbench.types import Build, Problem, Snapshot, Solution, Status, Verdict
+from kbench.types import Build, Problem, ReplyFacts, Snapshot, Solution, Status, Verdict
 
 from .making import speedup, timing, verdict
 
@@ -154,3 +157,28 @@ def test_a_torn_trajectory_keeps_its_whole_turns_and_the_reply_of_the_open_one(t
     assert again.find(Request(PROBLEM, 0, turn=2)) is None
     again.close()
     assert whole_events(tmp_path / "trajectory.jsonl") == again.events
+
+
+def test_a_call_that_its_provider_could_not_read_is_asked_for_again_and_many_in_a_row_end_the_episode(
+    tmp_path: Path,
+) -> None:
+    trajectory = Trajectory(tmp_path)
+    trajectory.begin(task="", system="", tools=[])
+    heard: list[Request] = []
+
+    def ask(request: Request) -> Reply:
+        heard.append(request)
+        reply = Reply("", facts=ReplyFacts("stub", 10, 5, stop_reason="MALFORMED_FUNCTION_CALL"))
+        trajectory.keep(request, reply)
+        return reply
+
+    def no_box(tar: bytes | None) -> Any:
+        raise AssertionError("nothing is to be done in it")
+
+    loop = Loop(PROBLEM, 0, "the task", AgentSettings(), Toolbox(None), trajectory, no_box, None, ask)  # type: ignore[arg-type]
+    assert loop.play() == "malformed"
+    assert len(heard) == loop.counts.malformed == counts_of(trajectory).malformed == MALFORMED_IN_A_ROW
+    assert heard[-1].messages[0].text == "the task"
+    assert heard[-1].messages[-1].text == BAD_CALL
+    assert counts_of(trajectory).tokens == 15 * MALFORMED_IN_A_ROW
+    trajectory.close()

@@ -14,8 +14,9 @@ SHOWN_CHARS = 600  # of a text, where all turns are shown
 
 def facts_lines(facts: AgentFacts, verdict: Verdict | None) -> list[str]:
     calls = ", ".join(f"{count} {name}" for name, count in sorted(facts.tool_calls.items()))
+    turns = f"{facts.turns} turns" if facts.turns else "of a program"
     lines = [
-        f"  episode: {facts.turns} turns, stop reason {facts.stop_reason}, reward {facts.reward}; {calls or 'no tool'}; "
+        f"  episode: {turns}, stop reason {facts.stop_reason}, reward {facts.reward}; {calls or 'no tool'}; "
         f"{facts.malformed_calls} malformed calls; contract {facts.contract}, network {facts.network}"
     ]
     for baseline in ("eager", "compile"):
