@@ -105,9 +105,19 @@ def whole_lines(folder: Path) -> list[dict[str, object]]:
     assert raw.endswith(b"\n")
     return [json.loads(line) for line in raw.splitlines()]
 
+
 # Flags that choose eight problems of level 1, in order, each with a shipped C++ solution or none.
 EIGHT = tuple(
     flag
-    for name in ("001_square", "019_relu", "023_softmax", "040_layer", "051_argmax", "063_conv2d", "089_cumsum", "095_cross")
+    for name in (
+        "001_square",
+        "019_relu",
+        "023_softmax",
+        "040_layer",
+        "051_argmax",
+        "063_conv2d",
+        "089_cumsum",
+        "095_cross",
+    )
     for flag in ("-p", f"{name}*")
 )
