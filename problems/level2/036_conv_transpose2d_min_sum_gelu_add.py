@@ -1,6 +1,7 @@
-"""4x4 transposed convolution with stride 2, minimum over the channels, sum over the height, exact GELU, a learned
-number added. The sums of the public problem 36 of level 2, whose kernel is 3x3, are all far below zero, where GELU is
-zero; here a bias lifts the minima to zero on average, and the kernel covers every pixel alike."""
+"""4x4 transposed convolution with stride 2, minimum over the channels plus a constant, sum over the height, exact
+GELU, a learned number added. The sums of the public problem 36 of level 2, whose kernel is 3x3, are all far below
+zero, where GELU is zero; here the constant lifts the minima to zero on average, and the kernel covers every pixel
+alike."""
 
 from statistics import NormalDist
 
@@ -24,14 +25,15 @@ class Model(nn.Module):
     def __init__(self, in_channels: int, out_channels: int, spread: float):
         super().__init__()
         self.conv = nn.ConvTranspose2d(in_channels, out_channels, 4, stride=2, padding=1)
-        lowest = NormalDist().inv_cdf(0.625 / (out_channels + 0.25))  # of that many normal values, on average
         nn.init.normal_(self.conv.weight, std=spread * (4 * in_channels) ** -0.5)
-        nn.init.normal_(self.conv.bias, mean=-spread * lowest, std=0.2 * spread)
+        nn.init.normal_(self.conv.bias, std=0.2 * spread)
+        lowest = NormalDist().inv_cdf(0.625 / (out_channels + 0.25))  # of that many normal values, on average
+        self.lift = -1.05 * spread * lowest
         self.bias = nn.Parameter(torch.tensor([0.5]))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.conv(x).amin(dim=1, keepdim=True).sum(dim=2, keepdim=True)
-        return F.gelu(y) + self.bias
+        y = self.conv(x).amin(dim=1, keepdim=True) + self.lift
+        return F.gelu(y.sum(dim=2, keepdim=True)) + self.bias
 
 
 def get_inputs(

@@ -1,6 +1,7 @@
-"""3x3x3 transposed convolution with stride 2, logsumexp over the channels, hardswish, minus a learned number, clamp
-to [-1, 1]. The logsumexp of the public problem 58 of level 2 is 2.8 everywhere, and its hardswish is another function
-(x * sigmoid(x + 3) / 6); here the logsumexp lies on both sides of zero and both limits are reached."""
+"""3x3x3 transposed convolution with stride 2, the log of the mean of exp over the channels, hardswish, minus a
+learned number, clamp to [-1, 1]. The logsumexp of the public problem 58 of level 2 is 2.8 everywhere, and its
+hardswish is another function (x * sigmoid(x + 3) / 6); here the mean instead of the sum puts it on both sides of
+zero, and both limits are reached."""
 
 import math
 
@@ -25,12 +26,13 @@ class Model(nn.Module):
         super().__init__()
         self.conv = nn.ConvTranspose3d(in_channels, out_channels, 3, stride=2, padding=1)
         nn.init.normal_(self.conv.weight, std=2 * (3.375 * in_channels) ** -0.5)
-        nn.init.normal_(self.conv.bias, mean=-0.8 - math.log(out_channels), std=0.5)
+        nn.init.normal_(self.conv.bias, mean=-1.4, std=0.5)
+        self.log_channels = math.log(out_channels)
         self.subtrahend = nn.Parameter(torch.tensor(subtrahend))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = F.hardswish(torch.logsumexp(self.conv(x), dim=1, keepdim=True))
-        return torch.clamp(y - self.subtrahend, -1.0, 1.0)
+        y = torch.logsumexp(self.conv(x), dim=1, keepdim=True) - self.log_channels
+        return torch.clamp(F.hardswish(y) - self.subtrahend, -1.0, 1.0)
 
 
 def get_inputs(

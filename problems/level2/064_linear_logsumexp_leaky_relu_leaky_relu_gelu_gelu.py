@@ -1,6 +1,6 @@
-"""Linear, logsumexp over the features, leaky ReLU twice, exact GELU twice. The logsumexp of the public problem 64 of
-level 2 is above 9, where all four activations are the identity; here the bias puts it around zero and the rows differ
-in strength."""
+"""Linear, the log of the mean of exp over the features, leaky ReLU twice, exact GELU twice. The logsumexp of the
+public problem 64 of level 2 is above 9, where all four activations are the identity; here the mean instead of the sum
+puts it around zero, and the rows differ in strength."""
 
 import math
 
@@ -25,11 +25,12 @@ class Model(nn.Module):
         super().__init__()
         self.linear = nn.Linear(in_features, out_features)
         nn.init.normal_(self.linear.weight, std=in_features**-0.5)
-        nn.init.normal_(self.linear.bias, mean=-math.log(out_features) - 0.4, std=0.5)
+        nn.init.normal_(self.linear.bias, mean=-0.5, std=0.5)
+        self.log_features = math.log(out_features)
         self.slope = slope
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = torch.logsumexp(self.linear(x), dim=1, keepdim=True)
+        y = torch.logsumexp(self.linear(x), dim=1, keepdim=True) - self.log_features
         y = F.leaky_relu(F.leaky_relu(y, self.slope), self.slope)
         return F.gelu(F.gelu(y))
 

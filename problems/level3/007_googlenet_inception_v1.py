@@ -65,11 +65,11 @@ class Model(nn.Module):
         self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3)
         self.conv2 = nn.Conv2d(width, width, 1)
         self.conv3 = nn.Conv2d(width, 3 * width, 3, padding=1)
-        self.modules_ = nn.ModuleList()
+        self.inceptions = nn.ModuleList()
         channels = 3 * width
         for table in MODULES:
-            self.modules_.append(Inception(channels, *(outputs * sixteenths // 16 for outputs in table)))
-            channels = self.modules_[-1].out_channels
+            self.inceptions.append(Inception(channels, *(outputs * sixteenths // 16 for outputs in table)))
+            channels = self.inceptions[-1].out_channels
         self.head = nn.Linear(channels, classes)
         for layer in self.modules():
             if isinstance(layer, (nn.Conv2d, nn.Linear)):
@@ -80,7 +80,7 @@ class Model(nn.Module):
         x = F.max_pool2d(torch.relu(self.conv1(x)), 3, 2, padding=1)
         x = torch.relu(self.conv3(torch.relu(self.conv2(x))))
         x = F.max_pool2d(x, 3, 2, padding=1)
-        for i, inception in enumerate(self.modules_):
+        for i, inception in enumerate(self.inceptions):
             if i in POOLED_BEFORE:
                 x = F.max_pool2d(x, 3, 2, padding=1)
             x = inception(x)

@@ -72,7 +72,7 @@ class Model(nn.Module):
         self.head = nn.Linear(channels, classes)
         for layer in self.modules():
             if isinstance(layer, nn.Conv2d):
-                _centred_(layer.weight, 1.4)
+                _centred_(layer.weight, 1.25)
         _centred_(self.head.weight, 1.6)
         nn.init.normal_(self.head.bias, std=0.5)
 

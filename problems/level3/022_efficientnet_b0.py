@@ -29,7 +29,7 @@ def _conv_norm(
     inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1, gain: float = 1.15
 ) -> nn.Sequential:
     conv = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False)
-    norm = nn.BatchNorm2d(outputs)
+    norm = nn.BatchNorm2d(outputs, eps=1e-3)
     nn.init.normal_(conv.weight, std=gain * conv.weight[0].numel() ** -0.5)
     if groups != outputs:  # rows of mean zero: what all images have in common is not passed on, and they stay apart
         with torch.no_grad():

@@ -37,8 +37,11 @@ class Block(nn.Module):
         self.down = nn.Linear(4 * width, width)
         for layer in (self.qkv, self.out, self.up, self.down):
             nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
+        with torch.no_grad():  # a small stream, whose norms' eps is felt
+            self.out.weight.mul_(0.5)
+            self.down.weight.mul_(0.5)
         for layer in (self.out, self.up, self.down):
-            nn.init.normal_(layer.bias, std=0.3)
+            nn.init.normal_(layer.bias, std=0.2)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         b, t, c = x.shape
@@ -54,8 +57,8 @@ class Model(nn.Module):
     def __init__(self, side: int, patch: int, width: int, heads: int, depth: int, classes: int):
         super().__init__()
         self.embed = nn.Conv2d(3, width, patch, patch)
-        self.class_token = nn.Parameter(torch.randn(1, 1, width))
-        self.positions = nn.Parameter(0.5 * torch.randn(1, (side // patch) ** 2 + 1, width))
+        self.class_token = nn.Parameter(0.5 * torch.randn(1, 1, width))
+        self.positions = nn.Parameter(0.3 * torch.randn(1, (side // patch) ** 2 + 1, width))
         self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(depth)))
         self.norm = _layer_norm(width)
         self.head = nn.Linear(width, classes)

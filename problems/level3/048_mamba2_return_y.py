@@ -1,6 +1,6 @@
 """Mamba-2's state space duality in chunks: masked products inside a chunk, a state handed from chunk to chunk; y and the
 final state. As the public problems 48 and 49 of level 3, with decays below one (there of both signs, so the state blows up) and
-with step sizes, B and C as inputs, not weights of a batch's size."""
+with step sizes, B, C and the first state as inputs, not weights of a batch's size."""
 
 import torch
 import torch.nn as nn
@@ -17,9 +17,9 @@ SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 
 
 class Model(nn.Module):
-    """x (b, t, heads, width), step (b, t, heads), B and C (b, t, state) -> y as x, final state (b, heads, width, state).
+    """x (b, t, heads, width), step (b, t, heads), B and C (b, t, state), carried -> y as x, final state.
 
-    chunk divides t. B and C serve all heads.
+    carried and the final state are (b, heads, width, state). chunk divides t. B and C serve all heads.
     """
 
     def __init__(self, heads: int, chunk: int):
@@ -30,7 +30,7 @@ class Model(nn.Module):
         self.skip = nn.Parameter(torch.empty(heads).uniform_(0.5, 1.5))
 
     def forward(
-        self, x: torch.Tensor, step: torch.Tensor, b: torch.Tensor, c: torch.Tensor
+        self, x: torch.Tensor, step: torch.Tensor, b: torch.Tensor, c: torch.Tensor, carried: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         step = F.softplus(step + self.step_bias)
         decay = (
@@ -46,8 +46,7 @@ class Model(nn.Module):
         gained = (values * (total[..., -1:] - total).exp()[..., None]).transpose(
             -2, -1
         ) @ b  # (b, chunks, heads, width, state)
-        state = torch.zeros_like(gained[:, 0])
-        states = []
+        state, states = carried, []
         for i in range(gained.shape[1]):
             states.append(state)
             state = state * total[:, i, :, -1, None, None].exp() + gained[:, i]
@@ -73,7 +72,7 @@ def get_inputs(
         x = x * (torch.rand(batch, steps, 1, 1) < 1 / 16) * 4
     if family == "wide":  # step sizes over three decades: some heads forget at once, some never
         step = step * 3
-    return [x, step, b, c]
+    return [x, step, b, c, torch.randn(batch, heads, head_width, state)]
 
 
 def get_init_inputs(

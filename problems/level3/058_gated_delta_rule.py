@@ -1,6 +1,6 @@
 """Gated delta rule (Gated DeltaNet) in chunks: each step decays a matrix state and replaces what it holds under a key by the
-new value. No public counterpart. The triangular system of a chunk is inverted by products, chunk follows chunk; the final state
-is an output."""
+new value. No public counterpart. The triangular system of a chunk is inverted by products, chunk follows chunk; a state
+comes in and goes out."""
 
 import torch
 import torch.nn as nn
@@ -29,7 +29,7 @@ def _inverse_of_one_plus(lower: torch.Tensor) -> torch.Tensor:
 
 
 class Model(nn.Module):
-    """q and k (b, heads, t, key), v (b, heads, t, value), decay and rate (b, heads, t) -> y as v, state (b, heads, key, value).
+    """q and k (b, heads, t, key), v (b, heads, t, value), decay and rate (b, heads, t), S (b, heads, key, value) -> y as v, S.
 
     S[t] = a[t] * (S[t-1] - r[t] * k[t] k[t]' S[t-1]) + r[t] * k[t] v[t]' and y[t] = S[t]' q[t], with unit q and k, a = the
     exponential of minus a positive rate, r = sigmoid; chunk divides t.
@@ -42,7 +42,13 @@ class Model(nn.Module):
         self.decay_bias = nn.Parameter(torch.randn(heads, 1))
 
     def forward(
-        self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, decay: torch.Tensor, rate: torch.Tensor
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        decay: torch.Tensor,
+        rate: torch.Tensor,
+        state: torch.Tensor,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         q, k, v = (x.unflatten(2, (-1, self.chunk)) for x in (F.normalize(q, dim=-1), F.normalize(k, dim=-1), v))
         rate = torch.sigmoid(rate).unflatten(2, (-1, self.chunk))[..., None]  # (b, heads, chunks, l, 1)
@@ -55,7 +61,6 @@ class Model(nn.Module):
         old_keys = solve @ (rate * k * total.exp())
         scores = q @ k.transpose(-2, -1) * between
         kept = k * (total[..., -1:, :] - total).exp()
-        state = torch.zeros_like(k[:, :, 0, 0, :, None] * v[:, :, 0, 0, None, :])
         outputs = []
         for i in range(q.shape[2]):
             values = new_values[:, :, i] - old_keys[:, :, i] @ state
@@ -81,7 +86,8 @@ def get_inputs(
         k = torch.randn(batch, heads, 8, key_width).repeat(1, 1, steps // 8 + 1, 1)[:, :, :steps]
     if family == "sparse":  # three steps of four hardly write
         rate = torch.where(torch.rand(batch, heads, steps) < 0.25, rate + 2, rate - 6)
-    return [q.contiguous(), k.contiguous(), v, decay.contiguous(), rate.contiguous()]
+    state = 0.3 * torch.randn(batch, heads, key_width, value_width)
+    return [q.contiguous(), k.contiguous(), v, decay.contiguous(), rate.contiguous(), state]
 
 
 def get_init_inputs(

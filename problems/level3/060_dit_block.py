@@ -23,14 +23,16 @@ class Model(nn.Module):
         self.heads = heads
         self.modulate = nn.Linear(width, 6 * width)
         self.qkv = nn.Linear(width, 3 * width, bias=False)  # softmax cancels a bias of the keys
-        self.out = nn.Linear(width, width)
+        self.out = nn.Linear(width, width, bias=False)
         self.up = nn.Linear(width, 4 * width)
         self.down = nn.Linear(4 * width, width)
         nn.init.normal_(self.modulate.weight, std=width**-0.5)
         nn.init.normal_(self.modulate.bias, std=0.5)
         for layer in (self.qkv, self.out, self.up, self.down):
             nn.init.normal_(layer.weight, std=1.2 * layer.in_features**-0.5)
-        for layer in (self.out, self.up, self.down):
+        with torch.no_grad():  # what is added to a faint stream leaves it faint
+            self.out.weight.mul_(0.25)
+        for layer in (self.up, self.down):
             nn.init.normal_(layer.bias, std=0.3)
 
     def _attend(self, x: torch.Tensor) -> torch.Tensor:
@@ -43,9 +45,9 @@ class Model(nn.Module):
         width = x.shape[-1:]
         modulation = self.modulate(F.silu(condition))[:, None].chunk(6, dim=-1)
         shift1, scale1, gate1, shift2, scale2, gate2 = modulation  # each (batch, 1, width)
-        y = self._attend(F.layer_norm(x, width, eps=1e-6) * (1 + scale1) + shift1)
+        y = self._attend(F.layer_norm(x, width, eps=1e-5) * (1 + scale1) + shift1)
         x = x + gate1 * y
-        y = self.up(F.layer_norm(x, width, eps=1e-6) * (1 + scale2) + shift2)
+        y = self.up(F.layer_norm(x, width, eps=1e-5) * (1 + scale2) + shift2)
         return x + gate2 * self.down(F.gelu(y, approximate="tanh"))
 
 
@@ -56,9 +58,8 @@ def get_inputs(
     condition = 1.5 * torch.randn(batch, width)
     if family == "spiky":  # one feature of thirty is ten times as large
         return [x * torch.where(torch.rand(width) < 1 / 30, 10.0, 0.7), condition]
-    if family == "wide":  # noise levels over three decades, and conditions that differ as much
-        level = torch.rand(batch)
-        return [x * 10 ** (level[:, None, None] * 3 - 2), condition * 10 ** (1 - level[:, None] * 2)]
+    if family == "wide":  # noise levels over two decades
+        return [x * 10 ** (torch.rand(batch, 1, 1) * 2 - 2), condition]
     return [x, condition]
 
 
