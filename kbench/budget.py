@@ -48,6 +48,17 @@ class Amount:
 NOTHING = Amount()
 
 
+class _Lines:
+    """A file that whole lines are appended to, by several threads without a lock; closed when the last of them lets go of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+
+    def __del__(self) -> None:
+        if hasattr(self, "descriptor"):
+            os.close(self.descriptor)
+
+
 class Ledger:
     """The one writer of requests.jsonl. Safe to call from several threads."""
 
@@ -56,7 +67,7 @@ class Ledger:
         self.lock = threading.Lock()
         self.spent, self.seconds_before, self.count = _read(self.path)
         try:
-            self.file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+            self.file: _Lines | None = _Lines(self.path)
         except OSError as error:
             raise cannot_write(self.path, error) from error
         self.started = time.time()
@@ -78,10 +89,8 @@ class Ledger:
         return self.seconds_before + time.time() - self.started
 
     def close(self) -> None:
-        if self.file >= 0:
-            self._write(b"", {"closed": True})
-            os.close(self.file)
-            self.file = -1
+        self._write(b"", {"closed": True})
+        self.file = None
 
     def __enter__(self) -> Self:
         return self
@@ -92,13 +101,13 @@ class Ledger:
         self.close()
 
     def _write(self, before: bytes, line: dict[str, Any]) -> None:
-        with self.lock:
-            if self.file < 0:  # a request that ended after an interrupt
-                return
-            try:
-                os.write(self.file, before + json.dumps({**line, "at": round(time.time(), 3)}).encode() + b"\n")
-            except OSError as error:
-                raise cannot_write(self.path, error) from error
+        file = self.file  # held here: what another thread closes stays open until this line is written
+        if file is None:  # a request that ended after an interrupt
+            return
+        try:
+            os.write(file.descriptor, before + json.dumps({**line, "at": round(time.time(), 3)}).encode() + b"\n")
+        except OSError as error:
+            raise cannot_write(self.path, error) from error
 
 
 class Budget:

@@ -7,7 +7,7 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from kbench.codec import encode
 from kbench.errors import ConfigError
@@ -25,8 +25,7 @@ def write_atomic(path: Path, data: str | bytes, durable: bool = True) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     content = data if isinstance(data, bytes) else data.encode("utf-8", "backslashreplace")  # lone surrogates
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        with _opened(temporary) as file:
             file.write(content)
             file.flush()
             if durable:
@@ -40,6 +39,14 @@ def write_atomic(path: Path, data: str | bytes, durable: bool = True) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("wb")
 
 
 def make_durable(path: Path) -> None:

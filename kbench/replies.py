@@ -1,8 +1,9 @@
 """Replies on the disk: those of a run in its folder, and all of them in a cache that is keyed by everything that can change one.
 
-A reply is written the moment it is whole, so that a killed process loses none, and synced before it is judged, so that a power cut
-loses none of which anyone was told. Errors are never kept; a reply without a text is kept as what became of its
-attempt, but never put into the cache.
+`keep` writes a reply the moment it is whole, so that a killed process loses none. `settle`, by whoever takes the reply and not by
+the one who asks on, syncs it, so that a power cut loses none that was judged, and writes what can be made again: the texts for
+people, and the cache. Errors are never kept; a reply without a text is kept as what became of its attempt, but never put
+into the cache.
 """
 
 from __future__ import annotations
@@ -43,25 +44,27 @@ class Replies:
         if cached is None or cached.facts is None:
             return None
         reused = replace(cached, facts=replace(cached.facts, reused=True))
-        self._keep_in_run(request, reused, key)
+        self.keep(request, reused)
         return reused
 
     def keep(self, request: Request, reply: Reply) -> None:
+        self._write(request, reply_name(request.turn), reply_entry(reply, reply_key(self.identity, request)))
+
+    def settle(self, request: Request, reply: Reply) -> None:
+        """Of a reply that `find` or `keep` has put into the run."""
+        path = reply_path(self.store.folder, request)
+        made = path.with_name(f"reply.{request.turn}.txt")
+        if made.exists():
+            return
+        make_durable(path)
         key = reply_key(self.identity, request)
-        self._keep_in_run(request, reply, key)
-        if self.cache is not None and reply.text.strip():
+        if self.cache is not None and reply.text.strip() and not self._cached(key).exists():
             write_atomic(self._cached(key), reply_entry(reply, key), durable=False)
+        self._write(request, f"prompt.{request.turn}.txt", conversation(request))
+        self._write(request, made.name, reply.text)
 
-    def make_durable(self, request: Request) -> None:
-        """Sync what `keep` wrote; by whoever takes the reply, so that the one who asks goes on asking."""
-        make_durable(reply_path(self.store.folder, request))
-
-    def _keep_in_run(self, request: Request, reply: Reply, key: str) -> None:
-        attempt = attempt_key(request.problem.id, request.sample)
-        self.store.write_artifact(attempt, reply_name(request.turn), reply_entry(reply, key), durable=False)
-        # For people; all of it stands in what is written above, or can be made again.
-        self.store.write_artifact(attempt, f"prompt.{request.turn}.txt", conversation(request), durable=False)
-        self.store.write_artifact(attempt, f"reply.{request.turn}.txt", reply.text, durable=False)
+    def _write(self, request: Request, name: str, text: str) -> None:
+        self.store.write_artifact(attempt_key(request.problem.id, request.sample), name, text, durable=False)
 
     def _cached(self, key: str) -> Path:
         assert self.cache is not None

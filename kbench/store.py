@@ -79,6 +79,7 @@ class RunStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._settled: dict[str, bool] = {}
+        self._cleared: set[Path] = set()  # folders without halves
         self._lock = _lock(folder)
         try:
             self._repair()
@@ -154,7 +155,9 @@ class RunStore:
             raise ValueError(f"no artifact can be called {key!r}, {name!r}")
         relative = Path("artifacts", *parts)
         write_atomic(self.folder / relative, data, durable)
-        _drop_halves(self.folder / relative.parent)
+        if relative.parent not in self._cleared:
+            self._cleared.add(relative.parent)
+            _drop_halves(self.folder / relative.parent)
         return str(relative)
 
     def _repair(self) -> None:

@@ -191,7 +191,13 @@ def test_a_mistake_of_ours_stops_the_run_early(serve: Serve, tmp_path: Path) -> 
 
 
 def test_refusals_are_a_result_with_their_words_kept(serve: Serve, tmp_path: Path) -> None:
-    serve(lambda prompt: Answer("I will not do that.", stop="refusal") if "level1/001_square_matmul" in prompt else Answer(fenced(CODE)))
+    serve(
+        lambda prompt: (
+            Answer("I will not do that.", stop="refusal")
+            if "level1/001_square_matmul" in prompt
+            else Answer(fenced(CODE))
+        )
+    )
     ended, records, _ = run(tmp_path / "run", plan(20))
     refused = [record for record in records if record.status is Status.REFUSED]
     assert 0 < len(refused) < 20

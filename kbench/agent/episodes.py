@@ -48,7 +48,7 @@ class Kept:
     def keep(self, request: Request, reply: Reply) -> None:
         self.open[attempt_key(request.problem.id, request.sample)].keep(request, reply)
 
-    def make_durable(self, request: Request) -> None:
+    def settle(self, request: Request, reply: Reply) -> None:
         """A trajectory's lines are synced as they are written."""
 
 

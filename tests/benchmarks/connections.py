@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -23,10 +22,12 @@ from kbench.models.opening import open_model
 from kbench.models.remote import Remote
 from kbench.models.settings import ModelSettings
 from kbench.prompts import Target
+from kbench.replies import Replies
 from kbench.run import Plan, execute
 from kbench.store import RunStore
 from tests.fake_provider import KEY
 from tests.fake_session import FakeSession
+from tests.making import EIGHT
 
 ATTEMPTS, CONNECTIONS, LATENCY_S = 200, 32, 0.5
 IDEAL_S = ATTEMPTS / CONNECTIONS * LATENCY_S
@@ -64,39 +65,30 @@ def measure(name: str, url: str, folder: Path) -> None:
     os.environ["KBENCH_CACHE"] = str(folder / "cache")
     model = open_model(name, ModelSettings(max_tokens=4000, base_url=url))
     assert isinstance(model, Remote)
-    problems = tuple(registry.discover()[:8])
+    problems = tuple(registry.select(registry.discover(), globs=EIGHT[1::2]))
     model.generate(Request(problems[0], 0, "", (Message("user", "a first one, so that imports are not counted"),)))
     environment.describe("cpu")  # torch's import either
     plan = Plan(model, problems, ATTEMPTS // 8, Settings(), None, 1, Target(), connections=CONNECTIONS)
-    times: list[float] = []
-
-    def told(what: str, record: object) -> None:
-        times.append(time.monotonic())
-
-    stop = threading.Event()
     session = Judging()
+    stored: list[float] = []
+    keep = Replies.keep
     started, cpu = time.monotonic(), time.process_time()
-    watched = threading.Thread(target=watch, args=(folder / "run", started, cpu, stop))
-    watched.start()
+
+    def counted(self: Replies, *arguments: object) -> None:
+        keep(self, *arguments)  # type: ignore[arg-type]
+        stored.append(time.monotonic() - started)
+        if len(stored) == ATTEMPTS:
+            print(
+                f"{ATTEMPTS} replies stored after {stored[-1]:.2f} s, {stored[-1] / IDEAL_S:.2f} of the ideal {IDEAL_S:.2f} s"
+            )
+            print(f"until then {time.process_time() - cpu:.1f} s of CPU time here")
+
+    Replies.keep = counted  # type: ignore[method-assign]
     with RunStore(folder / "run") as store:
-        execute(plan, "run", store, session, told, lambda _: None)  # type: ignore[arg-type]
-    stop.set()
-    watched.join()
+        execute(plan, "run", store, session, lambda *_: None, lambda _: None)  # type: ignore[arg-type]
     print(
         f"{len(session.judged)} judged in {time.monotonic() - started:.1f} s; {time.process_time() - cpu:.1f} s of CPU time here"
     )
-
-
-def watch(folder: Path, started: float, cpu: float, stop: threading.Event) -> None:
-    """Prints when the last reply had been stored."""
-    while not stop.is_set():
-        count = len(list(folder.rglob("reply.0.json")))
-        if count >= ATTEMPTS:
-            spent, cpu = time.monotonic() - started, time.process_time() - cpu
-            print(f"{count} replies stored after {spent:.2f} s, {spent / IDEAL_S:.2f} of the ideal {IDEAL_S:.2f} s")
-            print(f"until then {cpu:.1f} s of CPU time here")
-            return
-        time.sleep(0.1)
 
 
 if __name__ == "__main__":
