@@ -39,21 +39,25 @@ def pieces(
     body: dict[str, object],
     request: Request,
 ) -> Iterator[Piece]:
+    """Events as plain dicts, by the SDK's generic `post`, as in openai_chat and for the same reason."""
+    from openai import Stream
+
     limit = {"max_output_tokens": max_tokens} if max_tokens is not None else {}
     system = {"instructions": request.system} if request.system else {}
-    messages = [item for m in request.messages for item in _items_of(m)]
+    items = [item for m in request.messages for item in _items_of(m)]
     tools = _tools(request) if request.tools else {}
-    with client.responses.create(
-        model=model,
-        input=messages,
-        stream=True,
-        store=False,
-        extra_body=body or None,
+    asked = {
+        "model": model,
+        "input": items,
+        "stream": True,
+        "store": False,
         **limit,
         **system,
         **tools,
         **fields,
-    ) as stream:
+        **body,
+    }
+    with client.post("/responses", cast_to=object, body=asked, stream=True, stream_cls=Stream[object]) as stream:
         retries = stream.response.request.headers.get("x-stainless-retry-count")
         for event in stream:
             yield from _pieces_of(event, int(retries) if retries is not None else None)
@@ -80,48 +84,44 @@ def _items_of(message: Message) -> Iterator[dict[str, object]]:
         yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
 
 
-def _pieces_of(event: Any, retries: int | None) -> Iterator[Piece]:
-    match event.type:
+def _pieces_of(event: dict[str, Any], retries: int | None) -> Iterator[Piece]:
+    item = event.get("item") or {}
+    match event.get("type"):
         case "response.created":
-            yield Named(event.response.model, retries)
+            yield Named(event["response"]["model"], retries)
         case "response.output_text.delta":
-            yield Text(event.delta)
+            yield Text(event["delta"])
         case "response.refusal.delta":
-            yield Refusal(event.delta)
+            yield Refusal(event["delta"])
         case "response.reasoning_text.delta" | "response.reasoning_summary_text.delta":
-            yield Thought(event.delta)
-        case "response.output_item.added" if event.item.type.endswith("_call"):
-            ident = str(getattr(event.item, "call_id", ""))
-            yield ToolCall(str(getattr(event.item, "name", event.item.type)), ident, event.output_index)
+            yield Thought(event["delta"])
+        case "response.output_item.added" if str(item.get("type")).endswith("_call"):
+            yield ToolCall(str(item.get("name") or item["type"]), str(item.get("call_id", "")), event["output_index"])
         case "response.function_call_arguments.delta":
-            yield Arguments(event.delta, event.output_index)
+            yield Arguments(event["delta"], event["output_index"])
         case "response.output_item.done":
-            yield Own(event.item.model_dump(mode="json", exclude_none=True, exclude={"status"}))
+            yield Own({name: value for name, value in item.items() if value is not None and name != "status"})
         case "response.completed" | "response.incomplete":
-            yield from _end(event.response)
+            yield from _end(event["response"])
         case "response.failed":
-            error = event.response.error
-            raise ResponseFailed(
-                str(getattr(error, "code", "server_error")), str(getattr(error, "message", "no reason given"))
-            )
+            error = event["response"].get("error") or {}
+            raise ResponseFailed(str(error.get("code", "server_error")), str(error.get("message", "no reason given")))
         case "error":
-            raise ResponseFailed(str(event.code or "server_error"), str(event.message))
+            raise ResponseFailed(str(event.get("code") or "server_error"), str(event.get("message")))
 
 
-def _end(response: Any) -> Iterator[Piece]:
-    usage = response.usage
-    if usage is not None:
-        into, out = getattr(usage, "input_tokens_details", None), getattr(usage, "output_tokens_details", None)
+def _end(response: dict[str, Any]) -> Iterator[Piece]:
+    usage = response.get("usage")
+    if usage:
+        into, out = usage.get("input_tokens_details") or {}, usage.get("output_tokens_details") or {}
         yield Tokens(
-            usage.input_tokens,
-            usage.output_tokens,
-            getattr(out, "reasoning_tokens", None),
-            getattr(into, "cached_tokens", None),
+            usage.get("input_tokens"),
+            usage.get("output_tokens"),
+            out.get("reasoning_tokens"),
+            into.get("cached_tokens"),
         )
-    details = response.incomplete_details
-    if details is not None and details.reason is not None:
-        yield Stop(
-            INCOMPLETE.get(details.reason, Ending.OTHER), details.reason, json.dumps(details.model_dump(mode="json"))
-        )
+    details = response.get("incomplete_details") or {}
+    if details.get("reason") is not None:
+        yield Stop(INCOMPLETE.get(details["reason"], Ending.OTHER), details["reason"], json.dumps(details))
         return
-    yield Stop(Ending.DONE, str(response.status or "completed"))
+    yield Stop(Ending.DONE, str(response.get("status") or "completed"))
