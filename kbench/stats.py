@@ -18,6 +18,7 @@ NORMAL_DF = 1e4  # from here on Student's t is its Cornish-Fisher expansion; the
 SCARCE_EVENTS = 5  # problems with a success, or with a failure: of fewer the spread between problems is not estimated
 SMALLEST_TAIL = 1e-15
 EQUAL = 1e-12  # of the largest value: below it, values differ by rounding
+SKEWNESS_FROM = 20  # values; of fewer, a sample's skewness says little of the distribution's
 RESAMPLES = 4000  # bootstrap; the end points' own Monte Carlo error is then about 3 % of the interval's width
 
 
@@ -140,13 +141,15 @@ def geometric_mean_interval(values: Sequence[float], level: float = 0.95) -> Int
 
     On either side the further of Student's t and of t with the logs' skewness taken off (Hall 1992, "On the removal of
     skewness by transformation"): the first is too short where few values are far off, the second where outliers lie on
-    both sides. Simulated coverage of ten kinds of spread: 94-97 % at 50-250 values, 92-96 % at 24.
+    both sides. Of fewer than SKEWNESS_FROM it is t alone. Simulated coverage of seven kinds of spread: 94-98 % at 50-250
+    values, 93-98 % at 24.
     """
     if len(values) < 2:
         return None
     logs = np.array(_logs(values))
     mean, error, reach = _mean_error_reach(logs, level)
-    skewness = float(((logs - mean) ** 3).mean() / logs.std() ** 3) if error > 0 else 0.0
+    known = error > 0 and len(logs) >= SKEWNESS_FROM
+    skewness = float(((logs - mean) ** 3).mean() / logs.std() ** 3) if known else 0.0
     low = max(reach, _unskewed(reach, skewness, len(logs)))
     high = max(reach, -_unskewed(-reach, skewness, len(logs)))
     return Interval(math.exp(mean - low * error), _exp(mean + high * error), level)
@@ -184,14 +187,14 @@ def bootstrap_interval(values: Sequence[float], level: float = 0.95, seed: int =
 
     The quantiles are those of every resample's own t, so that skewness and few large values are in them (Efron &
     Tibshirani 1993, chapter 12.5), and on neither side nearer than Student's t: of heavy tails a resample knows too little.
-    Same seed, same interval. None of fewer than two problems.
+    Same seed, same interval. Of fewer than SKEWNESS_FROM problems it is Student's t; None of fewer than two.
     """
     data = np.asarray(values, dtype=float)
     if len(data) < 2:
         return None
     mean, error, reach = _mean_error_reach(data, level)
-    if error <= EQUAL * np.abs(data).max():
-        return Interval(mean, mean, level)
+    if len(data) < SKEWNESS_FROM or error <= EQUAL * np.abs(data).max():
+        return Interval(mean - reach * error, mean + reach * error, level)
     low, high = np.quantile(_resampled_t(data, mean, seed), [(1 - level) / 2, (1 + level) / 2], method="nearest")
     return Interval(mean - max(reach, float(high)) * error, mean + max(reach, -float(low)) * error, level)
 
