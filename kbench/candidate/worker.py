@@ -231,7 +231,7 @@ class Worker:
     def do_trace(self, order: dict[str, Any]) -> dict[str, Any]:
         """Microseconds of one call by kind of operator, as this process's own profiler tells them.
 
-        Of a few calls the one that took least: where something else had the processor, that would count as the caller's own.
+        Of a few calls each kind's least: where something else had the processor, that would count as this kind's own.
         """
         self.held = []
         leaves = [self.region.view(spec, self.plan["slots"][0]) for spec in self.plan["leaves"]]
@@ -248,7 +248,8 @@ class Worker:
             ):
                 self.call(*arguments)
             counts.append({e.key: float(getattr(e, figure)) for e in trace.key_averages()})
-        return {"operators_us": min(counts[1:], key=lambda count: sum(count.values()))}
+        kinds = {kind for count in counts[1:] for kind in count}
+        return {"operators_us": {kind: min(count[kind] for count in counts[1:] if kind in count) for kind in kinds}}
 
 
 def main(fds: list[int]) -> None:

@@ -17,6 +17,9 @@ OWN_SHARE = 0.10  # custom: at least this share of a call's time in own code, ab
 STAND_IN_SHARE = (
     0.01  # of a call's time in own code that stands in for operators of the reference, beside a large product
 )
+GONE_SHARE = (
+    0.02  # of eager's time, that those operators take at least; a wrapper that only calls another operator takes less
+)
 REPLACED_SHARE = 0.03  # of the time of those operators, which fused code may well be faster than
 OTHERS_SHARE = 0.25  # of that time; more of it in other library operators, and they took their place
 MOSTLY_LIBRARY = 0.5  # below this, own code does most of the work whatever Python costs
@@ -70,6 +73,24 @@ def replaced_us(candidate: Shares, eager: Shares | None) -> float:
     return sum(spent for name, spent in eager.library.items() if name not in candidate.library)
 
 
+def others_us(candidate: Shares, eager: Shares | None) -> float:
+    """Time that the candidate spends in library operators which eager does not call."""
+    known = eager.library if eager is not None else {}
+    return sum(spent for name, spent in candidate.library.items() if name not in known)
+
+
+def stands_in(candidate: Shares, eager: Shares | None, own_us: float) -> bool:
+    """Whether own code took the place of operators that eager spends time in, beyond what other library operators took."""
+    if eager is None:
+        return False
+    instead_us = replaced_us(candidate, eager) - others_us(candidate, eager)
+    return (
+        own_us >= STAND_IN_SHARE * candidate.total_us
+        and instead_us >= GONE_SHARE * eager.total_us
+        and own_us >= REPLACED_SHARE * instead_us
+    )
+
+
 def replaces_much(candidate: Shares, eager: Shares | None) -> bool:
     """Whether operators that take a good part of eager's time are gone, and no other library operators took their place.
 
@@ -78,10 +99,9 @@ def replaces_much(candidate: Shares, eager: Shares | None) -> bool:
     if eager is None:
         return False
     instead_us = replaced_us(candidate, eager)
-    others_us = sum(spent for name, spent in candidate.library.items() if name not in eager.library)
     return (
         instead_us >= OWN_SHARE * eager.total_us
-        and others_us <= OTHERS_SHARE * instead_us
+        and others_us(candidate, eager) <= OTHERS_SHARE * instead_us
         and candidate.own_us >= REPLACED_SHARE * instead_us
     )
 
@@ -91,9 +111,7 @@ def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
     overhead = eager.own_us if eager is not None else 0.0
     own_us = max(0.0, candidate.own_us - overhead)
     own_share = own_us / candidate.total_us
-    instead_us = replaced_us(candidate, eager)
-    stands_in = own_share >= STAND_IN_SHARE and instead_us > 0 and own_us >= REPLACED_SHARE * instead_us
-    stands_in = stands_in or replaces_much(candidate, eager)
+    replaces = stands_in(candidate, eager, own_us) or replaces_much(candidate, eager)
     library_share = candidate.library_us / candidate.total_us
     told = f"claimed by its process: {own_share:.0%} own code, {library_share:.0%} library"
     told += f" (most in {candidate.top})" if candidate.top else ""
@@ -103,7 +121,7 @@ def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
         return Gate("policy", False, f"{policy}: the trace shows no work at all, so nothing says who did it")
     if candidate.compiled:
         return Gate("policy", False, f"{policy}: the work ran in code that torch.compile made")
-    if policy == "custom" and own_share < OWN_SHARE and library_share > MOSTLY_LIBRARY and not stands_in:
+    if policy == "custom" and own_share < OWN_SHARE and library_share > MOSTLY_LIBRARY and not replaces:
         wanted = (
             f"custom wants own kernels to do {OWN_SHARE:.0%} of the work, or to stand in for operators of the reference"
         )
