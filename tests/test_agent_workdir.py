@@ -132,7 +132,8 @@ def test_the_shell_reaches_no_network_no_secret_and_no_answer(box: Box) -> None:
     found = bash(box, "cat /etc/shadow /root/.bashrc 2>&1; find / -path '*solutions*relu*' 2>/dev/null; id -u")
     assert "class ModelNew" not in found
     assert "No such file" in found
-    assert bash(box, f"ls {Path(__file__).parents[1]} 2>&1").count("No such file") == 1
+    # Of this checkout nothing is there, but for the interpreter where that stands in it.
+    assert not {"kbench", "problems", "tests"} & set(bash(box, f"ls {Path(__file__).parents[1]} 2>&1").split())
     assert "INPUTS" not in bash(box, "cat /kb/build/model.py")
 
 

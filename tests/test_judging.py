@@ -19,9 +19,15 @@ from kbench.models.builtin import builtin_solution
 from kbench.types import Solution, Status
 
 from .candidate_files import RELU, header, judge
-from .conftest import CANDIDATES, EXPLOITS
+from .conftest import CANDIDATES, EXPLOITS, HIDDEN_KEY
 
 HOSTILE = sorted((CANDIDATES / "hostile").glob("*.py"))
+
+
+@pytest.fixture(autouse=True)
+def planted_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a driver's environment has it: commands that ran in this process before have taken it out."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", HIDDEN_KEY)
 
 
 def leftovers(session: Session) -> set[str]:

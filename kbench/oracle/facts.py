@@ -56,6 +56,13 @@ def facts_of(request: dict[str, Any]) -> dict[str, Any]:
     """{"failed": why} where the forward cannot be followed on the meta device."""
     signal.signal(signal.SIGALRM, too_long)
     signal.setitimer(signal.ITIMER_REAL, SIZING_LIMIT_S)
+    try:
+        return followed(request)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def followed(request: dict[str, Any]) -> dict[str, Any]:
     module = load_problem(request["path"])
     dtype, costs = getattr(torch, request["precision"]), Costs()
     with torch.device("meta"), torch.no_grad():
