@@ -6,6 +6,7 @@ import errno
 import json
 import math
 import os
+import stat
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -66,6 +67,20 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def read_plain(path: Path | str, most: int | None = None) -> bytes | None:
+    """The content of a file in a folder that someone sent, its first `most` bytes. None where it is not there, or is a link, a
+    pipe or a device: a link would show the reader's own files."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    with open(descriptor, "rb") as file:
+        return file.read() if most is None else file.read(most)
 
 
 def cannot_write(path: Path, error: OSError) -> ConfigError:

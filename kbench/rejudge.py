@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from kbench import registry
 from kbench.errors import ConfigError, ProblemError
 from kbench.evaluate import Settings
+from kbench.files import read_plain
 from kbench.models.builtin import builtin_solution
 from kbench.source import source_hash
 from kbench.store import Run, latest
@@ -82,9 +83,10 @@ def _again(record: Record, run: Run, problem: Problem | None, session: Judge) ->
     if problem.content_hash != run.info.problems[record.problem_id]:
         return Again(record.key, "its problem has changed since", "")
     path = run.folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
-    if ".." in path.parts or not path.is_file():
+    data = read_plain(path) if ".." not in path.parts else None
+    if data is None:
         return Again(record.key, "its solution is not stored", "")
-    source = path.read_bytes().decode("utf-8", "surrogateescape")
+    source = data.decode("utf-8", "surrogateescape")
     if source_hash(source) != record.solution_hash:
         return Again(record.key, "the stored solution is not the one that was judged", "")
     solution = Solution(source, record.origin, record.language)

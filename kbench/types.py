@@ -354,3 +354,10 @@ class RunInfo:
     problems: dict[str, str]
     samples: int = 1  # attempts a problem that were asked for
     schema: int = SCHEMA_VERSION
+
+    def __post_init__(self) -> None:
+        for name in (self.run_id, str(self.config.get("model", "")), *self.problems):
+            if (
+                not name.isprintable()
+            ):  # it would move the cursor of whoever lists it, or begin a line of its own in a log
+                raise ValueError(f"a name with control characters: {name!r}")

@@ -14,6 +14,7 @@ from pathlib import Path
 from kbench import aggregate, registry
 from kbench.codec import encode
 from kbench.errors import KBenchError
+from kbench.files import read_plain
 from kbench.leaderboard import FULL_SANDBOX
 from kbench.referee import clock
 from kbench.referee.case import PROTOCOLS, Calibration
@@ -32,6 +33,7 @@ def findings(folder: Path, suite: Path | None = None) -> list[str]:
     found = [
         *(line for record in latest(run.records) for line in of_record(record, folder)),
         *of_protocol(run),
+        *of_attempts(run),
         *of_problems(run.info, suite),
     ]
     try:
@@ -60,9 +62,10 @@ def of_solution(record: Record, folder: Path) -> Iterator[str]:
     if record.solution_hash is None:
         return
     path = folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
-    if ".." in path.parts or not path.is_file():
+    data = read_plain(path) if ".." not in path.parts else None
+    if data is None:
         yield f"{record.key}: the solution that was judged is not stored"
-    elif source_hash(path.read_bytes().decode("utf-8", "surrogateescape")) != record.solution_hash:
+    elif source_hash(data.decode("utf-8", "surrogateescape")) != record.solution_hash:
         yield f"{record.key}: the stored solution is not the one that was judged"
 
 
@@ -117,6 +120,38 @@ def of_protocol(run: Run) -> Iterator[str]:
     )
 
 
+def of_attempts(run: Run) -> Iterator[str]:
+    """What no run of kbench writes: attempts that nobody asked for, made anew after a verdict, or without what they rest on."""
+    asked, last = run.info.samples, latest(run.records)
+    if asked < 1 or not run.info.problems:
+        yield f"{asked} samples of {len(run.info.problems)} problems: a run asks for one of one at least"
+    yield from _each((r.key for r in last if not 0 <= r.sample < asked), f"no sample of a run of {asked}")
+    yield from _each(
+        (r.key for r in last if r.solution_hash is None and r.verdict is not None and _ran(r.verdict)),
+        "judged, and no solution stands on record",
+    )
+    final = {record.key: record for record in last}
+    yield from _each(
+        (r.key for r in run.records if r is not final[r.key] and _refused(r) and final[r.key].status is Status.CORRECT),
+        "correct after a verdict that it was not",
+    )
+    known = PROTOCOLS.get(str(run.info.protocol.get("name")))
+    if known is not None and not known.interval:
+        told = (r.key for r in last for timing in _timings(r) if any(s.interval is not None for s in timing.speedups))
+        yield from _each(told, f"an interval, which {known.name} has none of")
+    if len({record.exempt for record in last}) > 1:
+        yield from _each((r.key for r in last if r.exempt), "a baseline's attempt among a model's")
+
+
+def _refused(record: Record) -> bool:
+    return record.verdict is not None and record.settled and record.status is not Status.CORRECT
+
+
+def _timings(record: Record) -> Iterator[Timing]:
+    if record.verdict is not None and record.verdict.timing is not None:
+        yield record.verdict.timing
+
+
 def _ran(verdict: Verdict) -> bool:
     return verdict.status is not Status.INFRA_ERROR and bool(verdict.gates)
 
@@ -130,13 +165,16 @@ def _each(keys: Iterable[str], what: str) -> Iterator[str]:
 
 
 def of_problems(info: RunInfo, suite: Path | None) -> Iterator[str]:
-    """The suite's hash against its problems', and, where the suite is at hand, those against the problems' text."""
+    """The suite's hash against its problems', and, where the suite is at hand, those against the problems' text. ConfigError
+    where `suite` is given and cannot be read."""
     lines = sorted(f"{problem} {content_hash}\n" for problem, content_hash in info.problems.items())
     if hashlib.sha256("".join(lines).encode()).hexdigest() != info.suite_hash:
         yield f"suite hash {info.suite_hash[:12]} is not that of the problems listed"
     try:
         there = {problem.id: problem.content_hash for problem in registry.discover(suite)}
     except KBenchError:
+        if suite is not None:
+            raise
         return
     for problem, content_hash in info.problems.items():
         if problem in there and there[problem] != content_hash:

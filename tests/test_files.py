@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kbench.errors import ConfigError
-from kbench.files import write_atomic
+from kbench.files import read_plain, write_atomic
 
 
 def test_a_failed_replacement_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,3 +21,12 @@ def test_a_failed_replacement_leaves_the_old_file_and_no_other(tmp_path: Path, m
         write_atomic(path, "new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_a_pipe_and_a_missing_file_have_no_content(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"abcdef")
+    (tmp_path / "link").symlink_to(tmp_path / "plain")
+    os.mkfifo(tmp_path / "pipe")
+    assert read_plain(tmp_path / "plain", 3) == b"abc"
+    assert read_plain(tmp_path / "plain") == b"abcdef"
+    assert [read_plain(tmp_path / name) for name in ("link", "pipe", "missing", ".")] == [None] * 4

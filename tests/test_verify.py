@@ -96,6 +96,14 @@ def surer(record: Record) -> Record:
     return replace(record, verdict=replace(record.verdict, timing=replace(timing, speedups=speedups)))
 
 
+def certain(record: Record) -> Record:
+    if record.verdict is None or record.verdict.timing is None:
+        return record
+    timing = record.verdict.timing
+    speedups = tuple(replace(s, interval=Interval(s.value / 1.01, s.value * 1.01)) for s in timing.speedups)
+    return replace(record, verdict=replace(record.verdict, timing=replace(timing, speedups=speedups)))
+
+
 def unsampled(record: Record) -> Record:
     if record.verdict is None or record.verdict.timing is None:
         return record
@@ -128,10 +136,34 @@ def elsewhere(record: Record) -> Record:
         (elsewhere, "not judged under quick"),
         (lambda r: replace(r, solution_hash="0" * 64), "the stored solution is not the one that was judged"),
         (lambda r: replace(r, run_id="other"), "not of run run"),
+        (lambda r: replace(r, sample=7, key=""), "no sample of a run of 1"),
+        (lambda r: replace(r, solution_hash=None), "judged, and no solution stands on record"),
+        (
+            lambda r: replace(r, exempt=r.problem_id.startswith("level1")),
+            "level1/019_relu#0: a baseline's attempt among a model's",
+        ),
+        (certain, "an interval, which quick has none of"),
     ],
 )
 def test_a_changed_record_is_found(tmp_path: Path, change: Any, says: str) -> None:
     assert any(says in line for line in findings(stored(tmp_path, change))), findings(tmp_path)
+
+
+def test_an_attempt_that_is_correct_after_it_was_not_is_found(tmp_path: Path) -> None:
+    folder = stored(tmp_path)
+    first = replace(attempt("level1/019_relu", Status.INCORRECT), solution_hash="0" * 64)
+    lines = (folder / "attempts.jsonl").read_bytes()
+    write_atomic(folder / "attempts.jsonl", to_line(first) + lines)
+    assert findings(folder) == ["level1/019_relu#0: correct after a verdict that it was not"]
+
+
+def test_a_run_that_asks_for_no_sample_is_found(tmp_path: Path) -> None:
+    assert any("0 samples of 2 problems" in line for line in findings(stored(tmp_path, samples=0)))
+
+
+def test_a_suite_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError):
+        findings(stored(tmp_path), tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,7 @@ def find_attempt(records: Any, attempt: str) -> Any:
 
 
 def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> None:
+    from kbench.files import read_plain
     from kbench.report.verdict import print_verdict
 
     if record.verdict is None:
@@ -104,8 +105,9 @@ def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> 
     for name in wanted:
         paths = sorted(place.glob("prompt.*.txt"))[-1:] if name == "prompt" else [place / name]
         for path in paths:
-            if path.is_file():
-                click.echo(path.read_bytes().decode("utf-8", "replace"))
+            data = read_plain(path) if ".." not in path.parts else None
+            if data is not None:
+                click.echo(data.decode("utf-8", "replace"))
 
 
 def agent_lines(record: Any) -> list[str]:

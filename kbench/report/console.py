@@ -16,4 +16,4 @@ def output() -> Console:
     from rich.console import Console
 
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else PIPED_COLUMNS)
+    return Console(width=None if known else PIPED_COLUMNS, markup=False, emoji=False)  # names are text, also "[/b]"

@@ -15,6 +15,7 @@ from typing import Any
 
 from kbench.aggregate import BASELINES
 from kbench.comparison import one_line
+from kbench.files import read_plain
 from kbench.leaderboard import Row, row_of
 from kbench.store import latest, load
 from kbench.types import Record, Speedup, Status, Verdict
@@ -152,11 +153,8 @@ def _errors(verdict: Verdict | None) -> list[list[str]]:
 
 
 def _text(path: str) -> str | None:
-    try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read(CODE_LIMIT).decode("utf-8", "replace")
-    except OSError:
-        return None
+    data = read_plain(path, CODE_LIMIT)
+    return None if data is None else data.decode("utf-8", "replace")
 
 
 def write_script(path: Path, function: str, key: str, value: Any) -> None:
