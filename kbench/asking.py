@@ -176,6 +176,12 @@ class Generation:
             self.outstanding += 1
             self.todo.put(request)
 
+    def wait(self, limit_s: float) -> None:
+        """Until something has come in, or for so long."""
+        end = time.monotonic() + limit_s
+        while self.outstanding and self.done.empty() and time.monotonic() < end:
+            time.sleep(0.01)
+
     def batches(self) -> Iterator[list[Asked]]:
         """What has come in since the last time, at least one, until nothing is outstanding.
 

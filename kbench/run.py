@@ -32,6 +32,8 @@ from kbench.store import RunStore, latest, load
 from kbench.summary import Summary, write_summary
 from kbench.types import Problem, Record, RunInfo, attempt_key
 
+FIRST_LOOK_S = 0.25  # a wrong name or path is answered within that; a reply takes longer
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -146,7 +148,8 @@ def ask_and_judge(
         budget, asker = open_asker(plan, store, ledger, report)
         with Generation(asker, plan.connections) as generation:
             if isinstance(plan.model, Remote) and not plan.model.found:
-                generation.add(todo[:1])  # a mistake of ours shows while the problems are looked at
+                generation.add(todo[:1])  # where the server does not say what it has, a mistake of ours shows at once
+                generation.wait(FIRST_LOOK_S)
                 todo = todo[1:]
             for some in by_problems(todo, SURVEYED_AT_ONCE):
                 if asker.stop.is_set():

@@ -67,6 +67,7 @@ def measure(name: str, url: str, folder: Path) -> None:
     assert isinstance(model, Remote)
     problems = tuple(registry.select(registry.discover(), globs=EIGHT[1::2]))
     model.generate(Request(problems[0], 0, "", (Message("user", "a first one, so that imports are not counted"),)))
+    model.check()  # as the command does
     environment.describe("cpu")  # torch's import either
     plan = Plan(model, problems, ATTEMPTS // 8, Settings(), None, 1, Target(), connections=CONNECTIONS)
     session = Judging()
