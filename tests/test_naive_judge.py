@@ -18,7 +18,7 @@ from kbench.exploits import AttackCase, Claim, Naive, read_manifest, suite_root
 
 CASES = [case for case in read_manifest(suite_root()) if case.exploit is not None]
 BELIEVED_SPEEDUP = 1.5  # over the reference, by its clock; what is claimed is a multiple of it
-TRIALS = 4
+TRIALS = 12  # an exploit that is potent needs one; the more, the less what else runs on the machine decides
 
 Judge = Callable[[AttackCase, str, Naive], dict[str, Any]]
 
