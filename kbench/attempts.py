@@ -81,10 +81,6 @@ class Attempts:
         candidate = self._candidate(asked)
         return candidate.key in self.store.done_keys() and self.hashes.get(candidate.key) == candidate.solution_hash
 
-    def settle_too_large(self, request: Request) -> bool:
-        """Records a problem that is larger than the device, for which no reply is paid. Whether it did."""
-        return self._too_large(Candidate(request, Reply(), None))
-
     def unsettled(self, requests: Iterable[Request]) -> list[Request]:
         done = self.store.done_keys()
         return [r for r in requests if attempt_key(r.problem.id, r.sample) not in done]
@@ -93,7 +89,9 @@ class Attempts:
         """Those whose problem can be loaded and fits on the device, so that a reply is worth its price; what is too large is
         recorded."""
         self.survey([request.problem for request in requests])
-        return [r for r in requests if r.problem.id not in self.broken and not self.settle_too_large(r)]
+        return [
+            r for r in requests if r.problem.id not in self.broken and not self._too_large(Candidate(r, Reply(), None))
+        ]
 
     def take(self, batch: Sequence[Asked], out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Request]:
         """Builds and judges what came in, records the attempts that end with it, and yields the next turn of those that go on."""
