@@ -133,9 +133,9 @@ def test_generate_stores_what_eval_judges(
     assert code == 0
     assert told["missing"] == 0
     assert told["attempts"] == len(fake.asked) == 16
-    place = tmp_path / "results" / "g" / "artifacts" / "level1" / "019_relu" / "1"
+    place = tmp_path / "results" / "g" / "artifacts" / "level1" / "003_batched_matmul" / "1"
     assert (place / "reply.0.txt").read_text() == fenced(CODE)
-    assert "level1/019_relu" in (place / "prompt.0.txt").read_text()
+    assert "level1/003_batched_matmul" in (place / "prompt.0.txt").read_text()
 
 
 def test_generate_says_what_is_missing_and_exits_three(

@@ -27,7 +27,6 @@ from kbench.run import Plan, execute
 from kbench.store import RunStore
 from tests.fake_provider import KEY
 from tests.fake_session import FakeSession
-from tests.making import EIGHT
 
 ATTEMPTS, CONNECTIONS, LATENCY_S = 200, 32, 0.5
 IDEAL_S = ATTEMPTS / CONNECTIONS * LATENCY_S
@@ -65,7 +64,7 @@ def measure(name: str, url: str, folder: Path) -> None:
     os.environ["KBENCH_CACHE"] = str(folder / "cache")
     model = open_model(name, ModelSettings(max_tokens=4000, base_url=url))
     assert isinstance(model, Remote)
-    problems = tuple(registry.select(registry.discover(), globs=EIGHT[1::2]))
+    problems = tuple(registry.select(registry.discover(), levels=[1], limit=8))
     model.generate(Request(problems[0], 0, "", (Message("user", "a first one, so that imports are not counted"),)))
     model.check()  # as the command does
     environment.describe("cpu")  # torch's import either
