@@ -6,13 +6,12 @@ It is a note for whoever runs the leaderboard, not a signature: who can write th
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from kbench.codec import decode
-from kbench.errors import SchemaError
-from kbench.files import json_text, write_atomic
+from kbench.errors import KBenchError
+from kbench.files import json_text, read_json, write_atomic
 from kbench.store import ATTEMPTS, RUN
 from kbench.types import SCHEMA_VERSION
 
@@ -47,8 +46,8 @@ def write(folder: Path, attestation: Attestation) -> None:
 def read(folder: Path) -> Attestation | None:
     """None where there is none that can be read."""
     try:
-        return decode(Attestation, json.loads((folder / FILE).read_bytes()))
-    except (OSError, ValueError, SchemaError):
+        return decode(Attestation, read_json(folder / FILE))
+    except (OSError, KBenchError):
         return None
 
 

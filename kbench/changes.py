@@ -52,6 +52,7 @@ class Change:
     )  # exact, two-sided: McNemar's, or its sign-flip form where a problem has several samples; rates only
     problems: int  # that the figures are over
     unknown: int  # pairs left out because a side lacks the measurement
+    lost: int  # of these, pairs that base measured and new did not
     smallest_seen: float | None  # the smallest drop, as a share, that a gate would see here
 
     @property
@@ -123,7 +124,7 @@ def changes(scope: str, pairs: Sequence[Pair], gate_level: float) -> list[Change
 
 
 def _rate_change(metric: str, scope: str, pairs: Sequence[Pair], measure: Measure, gate_level: float) -> Change:
-    groups, unknown = _measured(pairs, measure)
+    groups, unknown, lost = _measured(pairs, measure)
     before, after = [mean(b) for b, _ in groups], [mean(n) for _, n in groups]
     differences = [n - b for b, n in zip(before, after, strict=True)]
     samples = max((len(b) for b, _ in groups), default=1)
@@ -132,7 +133,7 @@ def _rate_change(metric: str, scope: str, pairs: Sequence[Pair], measure: Measur
         metric, scope, mean_or_none(before), mean_or_none(after), mean_or_none(differences),
         rate_difference_interval(differences, samples, LEVEL),
         rate_difference_interval(differences, samples, gate_level),
-        sign_flip_p(exact) if exact else None, len(groups), unknown,
+        sign_flip_p(exact) if exact else None, len(groups), unknown, lost,
         _smallest_rate_drop(differences, samples, gate_level),
     )  # fmt: skip
 
@@ -150,26 +151,29 @@ def _smallest_rate_drop(differences: Sequence[float], samples: int, gate_level: 
 
 
 def _ratio_change(metric: str, scope: str, pairs: Sequence[Pair], measure: Measure, gate_level: float) -> Change:
-    groups, unknown = _measured(pairs, measure)
+    groups, unknown, lost = _measured(pairs, measure)
     before, after = [mean(b) for b, _ in groups], [mean(n) for _, n in groups]
     logs = [n - b for b, n in zip(before, after, strict=True)]
     average = mean_or_none(logs)
     return Change(
         metric, scope, geometric_mean([math.exp(b) for b in before]), geometric_mean([math.exp(n) for n in after]),
         None if average is None else math.exp(average) - 1, _less_one(ratio_interval(logs, LEVEL)),
-        _less_one(ratio_interval(logs, gate_level)), None, len(groups), unknown, smallest_seen_drop(logs, gate_level),
+        _less_one(ratio_interval(logs, gate_level)), None, len(groups), unknown, lost, smallest_seen_drop(logs, gate_level),
     )  # fmt: skip
 
 
-def _measured(pairs: Sequence[Pair], measure: Measure) -> tuple[list[tuple[list[float], list[float]]], int]:
-    """Base's and new's values of each problem, of the pairs where both are known; and how many pairs were not."""
-    groups, unknown = [], 0
+def _measured(pairs: Sequence[Pair], measure: Measure) -> tuple[list[tuple[list[float], list[float]]], int, int]:
+    """Base's and new's values of each problem, of the pairs where both are known; how many pairs were not, and in how many
+    of these base was."""
+    groups, unknown, lost = [], 0, 0
     for group in by_problem(pairs).values():
-        values = [(b, n) for p in group if (b := measure(p.base)) is not None and (n := measure(p.new)) is not None]
+        measured = [(measure(pair.base), measure(pair.new)) for pair in group]
+        values = [(b, n) for b, n in measured if b is not None and n is not None]
         unknown += len(group) - len(values)
+        lost += sum(b is not None and n is None for b, n in measured)
         if values:
             groups.append(([b for b, _ in values], [n for _, n in values]))
-    return groups, unknown
+    return groups, unknown, lost
 
 
 def mean(values: Sequence[float]) -> float:

@@ -56,6 +56,7 @@ class Comparison:
     samples: int
     gate_level: float
     unpaired: tuple[str, ...]  # attempts asked for in both and not scored in one of them
+    not_run: tuple[str, ...]  # attempts that neither run made, since the problem does not fit the device
     changes: tuple[Change, ...]
     flips: tuple[Flip, ...]
     lost_problems: tuple[str, ...]  # solved at least once by base and never by new
@@ -76,7 +77,7 @@ def compare(base: Run, new: Run, allow_different_device: bool = False, gate_leve
     if refused:
         hint = "" if allow_different_device or len(refused) < len(differences) else _hint(refused)
         raise ConfigError(f"{base.info.run_id} and {new.info.run_id} cannot be compared: {'; '.join(refused)}{hint}")
-    pairs, unpaired = paired(base, new)
+    pairs, unpaired, not_run = paired(base, new)
     scopes = ["overall", *sorted({f"level{pair.base.level}" for pair in pairs})]
     return Comparison(
         base=base.info.run_id,
@@ -90,6 +91,7 @@ def compare(base: Run, new: Run, allow_different_device: bool = False, gate_leve
         samples=samples_of(by_problem(pairs)),
         gate_level=gate_level,
         unpaired=tuple(unpaired),
+        not_run=tuple(not_run),
         changes=tuple(change for scope in scopes for change in changes(scope, pairs, gate_level)),
         flips=tuple(flips(pairs)),
         lost_problems=tuple(lost(pairs)),
@@ -101,8 +103,9 @@ def _hint(refused: Sequence[str]) -> str:
     return "; give --allow-different-device" if all(d.startswith("device ") for d in refused) else ""
 
 
-def paired(base: Run, new: Run) -> tuple[list[Pair], list[str]]:
-    """The attempts that both runs scored, in base's order of problems, and the keys of the others."""
+def paired(base: Run, new: Run) -> tuple[list[Pair], list[str], list[str]]:
+    """The attempts that both runs scored, in base's order of problems; the keys of those that one of them lacks, and of those
+    that neither could run."""
     sides = [{record.key: record for record in latest(run.records)} for run in (base, new)]
     scored = [{key: r for key, r in side.items() if r.status not in (None, Status.INFRA_ERROR)} for side in sides]
     asked = [
@@ -111,8 +114,10 @@ def paired(base: Run, new: Run) -> tuple[list[Pair], list[str]]:
         for sample in range(max(base.info.samples, new.info.samples))
     ]
     keys = [key for key in asked if key in scored[0] and key in scored[1]]
-    skipped = {key for side in sides for key, record in side.items() if record.not_run is not None}
-    return [Pair(scored[0][key], scored[1][key]) for key in keys], [k for k in asked if k not in {*keys, *skipped}]
+    skipped = [{key for key, record in side.items() if record.not_run is not None} for side in sides]
+    neither = [key for key in asked if key in skipped[0] and key in skipped[1]]
+    told = {*keys, *neither}
+    return [Pair(scored[0][key], scored[1][key]) for key in keys], [key for key in asked if key not in told], neither
 
 
 def flips(pairs: Sequence[Pair]) -> Iterator[Flip]:

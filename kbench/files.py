@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import json
 import math
 import os
 import stat
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from kbench.codec import encode
-from kbench.errors import ConfigError
+from kbench.errors import ConfigError, SchemaError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet takes a text for something to be computed
 
 
 def write_atomic(path: Path, data: str | bytes, durable: bool = True) -> None:
@@ -81,6 +85,32 @@ def read_plain(path: Path | str, most: int | None = None) -> bytes | None:
         return None
     with open(descriptor, "rb") as file:
         return file.read() if most is None else file.read(most)
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds. FileNotFoundError where there is none; ConfigError where it cannot be read, SchemaError where it
+    is no JSON."""
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(f"{path}: is not JSON: {error}") from error
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """A table as CSV; what a row lacks is an empty cell. A text that a spreadsheet would compute is quoted with an apostrophe."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _inert(value) for name, value in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def _inert(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def cannot_write(path: Path, error: OSError) -> ConfigError:

@@ -51,6 +51,8 @@ def parse_rule(text: str) -> Rule:
         raise ConfigError(
             f"--fail-on {text!r}: a drop is written with a minus, as in {match['metric']}:-{match['drop']}%"
         )
+    if drop <= -100:
+        raise ConfigError(f"--fail-on {text!r}: nothing falls by so much; give the drop that is tolerated, as in -2%")
     return Rule(text, match["metric"], -drop / 100, match["point"] is not None)
 
 
@@ -63,14 +65,19 @@ def judge(rule: Rule, comparison: Comparison) -> Ruling:
         return Ruling(rule, None, f"{rule.metric} is not known in both runs, so {rule.text} cannot be answered")
     reached = change.change < 0 and change.change <= -rule.allowed + 1e-12
     interval = change.gate_interval
-    if rule.point:
-        return Ruling(rule, reached, _sentence(rule, change, comparison, reached))
-    if interval is None:
+    if interval is None and not rule.point:
         return Ruling(
             rule, None, f"{rule.metric} has no interval over {change.problems} problem(s); use {rule.text}:point"
         )
-    fired = reached and interval.high < 0
-    return Ruling(rule, fired, _sentence(rule, change, comparison, fired))
+    fired = reached and (rule.point or (interval is not None and interval.high < 0))
+    sentence = _sentence(rule, change, comparison, fired)
+    if change.lost and not fired:
+        return Ruling(
+            rule,
+            None,
+            f"{sentence}; but {change.lost} attempts that {comparison.base} measured have no figure in {comparison.new}",
+        )
+    return Ruling(rule, fired, sentence)
 
 
 def _new_failure(rule: Rule, comparison: Comparison) -> Ruling:

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TypeVar
 
 from kbench import aggregate, attestation
 from kbench.cell import Cell, cell_of
+from kbench.errors import KBenchError
 from kbench.store import ATTEMPTS, load
 from kbench.summary import Estimate, LevelSummary, Summary
 from kbench.types import Record, RunInfo
@@ -163,27 +165,39 @@ def read_row(folder: Path) -> Row:
     return row_of(folder, run.info, run.records)
 
 
-def read_rows(folders: Sequence[Path]) -> list[Row]:
-    """The row of every run."""
+def read_rows(folders: Sequence[Path]) -> tuple[list[Row], list[str]]:
+    """The row of every run; and why of those that cannot be read, a line each."""
     return spread(read_row, folders, sum(attempts_bytes(folder) for folder in folders))
 
 
-def spread(work: Callable[[S], T], items: Sequence[S], size_bytes: int) -> list[T]:
-    """`work` of every item in order, in a process a core where there is much to read. What it raises is raised here."""
+def spread(work: Callable[[S], T], items: Sequence[S], size_bytes: int) -> tuple[list[T], list[str]]:
+    """`work` of every item in order, in a process a core where there is much to read; and the KBenchErrors that it raised."""
     cores = len(os.sched_getaffinity(0))
-    work = partial(uncollected, work)
+    careful = partial(_attempted, work)
     if size_bytes < LARGE_BYTES or cores == 1 or len(items) == 1:
-        return [work(item) for item in items]
-    with ProcessPoolExecutor(min(cores, len(items))) as pool:
-        return list(pool.map(work, items))
+        found = [careful(item) for item in items]
+    else:
+        with ProcessPoolExecutor(min(cores, len(items))) as pool:
+            found = list(pool.map(careful, items))
+    return [value for value, _ in found if value is not None], [why for _, why in found if why]
 
 
-def uncollected(work: Callable[..., T], *arguments: object) -> T:
-    """`work` without the garbage collector, which would walk over every record made so far again and again: half the time."""
+def _attempted(work: Callable[[S], T], item: S) -> tuple[T | None, str]:
+    """What `work` returns, or the KBenchError that it raised in words."""
+    with uncollected():
+        try:
+            return work(item), ""
+        except KBenchError as error:
+            return None, str(error)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without the garbage collector, which would walk over every record made so far again and again: half the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
-        return work(*arguments)
+        yield
     finally:
         if was_on:
             gc.enable()

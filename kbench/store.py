@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 from kbench.cell import device_name
 from kbench.codec import decode, decode_json
 from kbench.errors import ConfigError, SchemaError
-from kbench.files import cannot_write, json_text, write_atomic
+from kbench.files import cannot_write, json_text, read_json, write_atomic
 from kbench.types import SCHEMA_VERSION, Record, RunInfo
 
 T = TypeVar("T")
@@ -54,13 +54,9 @@ def read_info(folder: Path) -> RunInfo:
     """run.json. ConfigError where there is none."""
     path = folder / RUN
     try:
-        value = json.loads(path.read_bytes())
+        value = read_json(path)
     except FileNotFoundError as error:
         raise ConfigError(f"{folder}: no run here (it has no {RUN})") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise SchemaError(f"{path}: is not JSON: {error}") from error
     return _decode(RunInfo, value, str(path))
 
 
@@ -248,7 +244,7 @@ def _first_object(data: bytes) -> tuple[Any, int] | None:
     try:
         text = data.decode("ascii")
         value, length = json.JSONDecoder().raw_decode(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value, length
 

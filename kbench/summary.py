@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from kbench.codec import decode
 from kbench.errors import ConfigError, SchemaError
-from kbench.files import json_text, write_atomic
+from kbench.files import csv_text, json_text, read_json, write_atomic
 from kbench.types import SCHEMA_VERSION, Interval
 
 COLUMNS = (
@@ -117,11 +114,9 @@ def write_summary(folder: Path, summary: Summary) -> None:
 def read_summary(folder: Path) -> Summary:
     path = folder / "summary.json"
     try:
-        value = json.loads(path.read_bytes())
+        value = read_json(path)
     except FileNotFoundError as error:
         raise ConfigError(f"{folder}: no summary here (it has no {path.name})") from error
-    except ValueError as error:
-        raise SchemaError(f"{path}: is not JSON: {error}") from error
     if isinstance(value, dict) and isinstance(value.get("schema"), int) and value["schema"] > SCHEMA_VERSION:
         raise SchemaError(f"{path}: written with schema {value['schema']}, this kbench reads up to {SCHEMA_VERSION}")
     return decode(Summary, value)
@@ -129,13 +124,10 @@ def read_summary(folder: Path) -> Summary:
 
 def summary_csv(summary: Summary) -> str:
     """One figure a row, so that a figure more is a row more. Unknown is an empty cell."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
-    for level in (*summary.levels, summary.overall):
-        scope = "overall" if level.level is None else f"level{level.level}"
-        writer.writerows({"run_id": summary.run_id, "scope": scope, **row} for row in _rows(level))
-    return text.getvalue()
+    scopes = [("overall" if level.level is None else f"level{level.level}", level)
+              for level in (*summary.levels, summary.overall)]  # fmt: skip
+    rows = ({"run_id": summary.run_id, "scope": scope, **row} for scope, level in scopes for row in _rows(level))
+    return csv_text(COLUMNS, rows)
 
 
 def _rows(level: LevelSummary) -> Iterator[dict[str, object]]:

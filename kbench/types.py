@@ -5,11 +5,13 @@ Problem -> Request -> Reply -> Solution -> Build -> Verdict -> Record -> Summary
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 SCHEMA_VERSION = 1  # of everything written to disk; a reader refuses a newer one
+LARGEST = 1e15  # of any figure that is stored: microseconds, tokens, dollars; beyond it arithmetic loses its meaning
+MOST_SPEEDUP = 1e9
+LONGEST_NAME = 200  # of a problem: it is a file's name in every results folder
 
 
 class Status(StrEnum):
@@ -98,8 +100,8 @@ class Interval:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        if not self.low <= self.high:
-            raise ValueError(f"interval [{self.low}, {self.high}] is upside down")
+        if not -LARGEST <= self.low <= self.high <= LARGEST:
+            raise ValueError(f"interval [{self.low}, {self.high}] is upside down, or no interval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,7 @@ class Speedup:
     pairs: tuple[float, ...] = ()  # one ratio a pair of workers
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.value) and self.value > 0):
+        if not 1 / MOST_SPEEDUP <= self.value <= MOST_SPEEDUP:
             raise ValueError(f"speed-up over {self.baseline} is {self.value}")
 
     @property
@@ -178,6 +180,11 @@ class Timing:
     floor_us: float | None = (
         None  # what moving the bytes alone takes at the best rate measured; None where not measured
     )
+
+    def __post_init__(self) -> None:
+        for side, value in self.latency_us.items():
+            if not 0 < value <= LARGEST:
+                raise ValueError(f"{side} takes {value} us")
 
     def speedup(self, baseline: str) -> Speedup | None:
         return next((s for s in self.speedups if s.baseline == baseline), None)
@@ -247,6 +254,12 @@ class ReplyFacts:
     stop_detail: str | None = None  # the provider's own words on why it stopped, as JSON
     sent: dict[str, object] = field(default_factory=dict)  # the settings as sent; None was left to the provider
     note: str = ""  # why there is no code in it: "cut off at the token limit", "a tool call instead of text"
+
+    def __post_init__(self) -> None:
+        counts = (self.tokens_input, self.tokens_output, self.tokens_reasoning, self.tokens_cached, self.cost_usd)
+        for value in (*counts, self.latency_s, self.retries, self.broken):
+            if value is not None and not 0 <= value <= LARGEST:
+                raise ValueError(f"tokens, dollars, seconds and counts of a reply are 0 to {LARGEST:.0e}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +340,10 @@ class Record:
             object.__setattr__(self, "key", key)
         if self.key != key or self.sample < 0:
             raise ValueError(f"attempt {self.key!r} is sample {self.sample} of {self.problem_id}")
+        if len(self.problem_id) > LONGEST_NAME:
+            raise ValueError(
+                f"the name of a problem has {len(self.problem_id)} characters, at most {LONGEST_NAME} can be"
+            )
         if (self.status is None) == (self.not_run is None):
             raise ValueError(f"{key} has a status or a reason why it is not run, never both or neither")
         if self.verdict is not None and self.verdict.status is not self.status:
@@ -357,7 +374,7 @@ class RunInfo:
 
     def __post_init__(self) -> None:
         for name in (self.run_id, str(self.config.get("model", "")), *self.problems):
-            if (
-                not name.isprintable()
-            ):  # it would move the cursor of whoever lists it, or begin a line of its own in a log
+            if not name.isprintable():  # it would move a reader's cursor, or begin a line of its own in a log
                 raise ValueError(f"a name with control characters: {name!r}")
+        if any(len(name) > LONGEST_NAME for name in (self.run_id, *self.problems)):
+            raise ValueError(f"the name of a run or of a problem has more than {LONGEST_NAME} characters")

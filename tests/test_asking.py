@@ -223,8 +223,8 @@ def test_a_settled_run_asks_for_nothing(serve: Serve, tmp_path: Path) -> None:
 def test_after_a_kill_no_stored_reply_is_asked_for_again(
     serve: Serve, tmp_path: Path, how: signal.Signals, code: int
 ) -> None:
-    fake = serve(latency_s=0.3)
-    arguments = ["generate", "--model", "anthropic/claude-opus-4-8", "--samples", "3", "--connections", "4", "--max-tokens",
+    fake = serve(latency_s=0.5)
+    arguments = ["generate", "--model", "anthropic/claude-opus-4-8", "--samples", "3", "--connections", "2", "--max-tokens",
                  "1000", *EIGHT, "--results", str(tmp_path / "r"), "--run-id", "one"]  # fmt: skip
     command = [sys.executable, "-c", "import sys; from kbench.cli import main; main(sys.argv[1:])", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

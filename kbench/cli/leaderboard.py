@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import glob
 import json
 from pathlib import Path
 from typing import Any
 
 import click
+
+EXIT_UNREADABLE = 2
 
 
 @click.command(name="leaderboard")
@@ -30,7 +33,8 @@ import click
 @click.option("--no-published", is_flag=True, help="without the published results")
 def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: Path | None, table: Path | None,
             as_json: bool, history: str | None, no_published: bool) -> int:  # fmt: skip
-    """Rank RUNs (folders, or names under --results; all of them without a word) per level, each within its cell."""
+    """Rank RUNs (folders, or names under --results; all of them without a word) per level, each within its cell. What
+    cannot be read is left out, told on stderr, and the exit code is 2."""
     from kbench import leaderboard, reference_rows
     from kbench.files import write_atomic
     from kbench.report import board, history_table
@@ -42,9 +46,9 @@ def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: P
     if page is not None:
         from kbench.report.page import write_page
 
-        rows = write_page(page, everything, sources, {str(folder) for folder in series})
+        rows, unreadable = write_page(page, everything, sources, {str(folder) for folder in series})
     else:
-        rows = leaderboard.read_rows(everything)
+        rows, unreadable = leaderboard.read_rows(everything)
     of_series = history_table.in_order([row for row in rows if row.folder in {str(f) for f in series}])
     boards = leaderboard.boards(rows)
     if markdown is not None:
@@ -52,13 +56,16 @@ def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: P
     if table is not None:
         write_atomic(table, board.as_csv(boards, sources))
     if as_json:
-        click.echo(json.dumps({**board.as_json(boards, sources), "history": history_table.as_json(of_series)}))
+        told = {"history": history_table.as_json(of_series), "unreadable": unreadable}
+        click.echo(json.dumps({**board.as_json(boards, sources), **told}))
     else:
         show(boards, of_series)
         for path in (page / "index.html" if page else None, markdown, table):
             if path is not None:
                 click.echo(f"written: {path}")
-    return 0
+    for why in unreadable:
+        click.echo(f"kbench: left out: {why}", err=True)
+    return EXIT_UNREADABLE if unreadable else 0
 
 
 def run_folders(runs: tuple[str, ...], results: Path, pattern: str | None = None) -> list[Path]:
@@ -68,9 +75,10 @@ def run_folders(runs: tuple[str, ...], results: Path, pattern: str | None = None
 
     if runs:
         return list(dict.fromkeys(run_folder(run, results) for run in runs))
-    found = sorted(path.parent for path in results.glob(f"{pattern or '*'}/run.json"))
-    if not found and pattern and not Path(pattern).is_absolute():
-        found = sorted(path.parent for path in Path().glob(f"{pattern}/run.json"))
+    found: list[Path] = []
+    for start in (results, Path()) if pattern else (results,):  # a name under the results folder, or a path
+        places = glob.iglob(str(start / (pattern or "*") / "run.json"), recursive=True)
+        found = found or sorted(Path(place).parent for place in places)
     if not found:
         what = f"matches {pattern!r}" if pattern else "is there"
         raise ConfigError(f"no run {what} under {results}/; kbench run makes one, --results names another folder")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kbench.codec import encode
+from kbench.files import csv_text
 from kbench.leaderboard import METRIC, METRICS, Board, Rank, Row, estimate, placed, ranks
 from kbench.reference_rows import SCOPES, Figures, Source
 from kbench.report.markdown import escape, table
@@ -135,26 +135,28 @@ def published(figures: Figures) -> tuple[str, ...]:
 
 def as_csv(boards: Sequence[Board], sources: Sequence[Source]) -> str:
     """One figure a row."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, restval="", lineterminator="\n")
-    writer.writeheader()
-    for board in boards:
-        for level in board.levels:
-            for row, rank in placed(board, level):
-                writer.writerows(_figures(board, row, level, rank))
+    measured = (
+        figure
+        for board in boards
+        for level in board.levels
+        for row, rank in placed(board, level)
+        for figure in _figures(board, row, level, rank)
+    )
+    return csv_text(CSV_COLUMNS, itertools.chain(measured, _published_figures(sources)))
+
+
+def _published_figures(sources: Sequence[Source]) -> Iterator[dict[str, object]]:
     for source in sources:
-        for published_row in source.rows:
-            head = {"kind": "published", "model": published_row.model, "source": source.id, "date": source.date,
-                    "caveats": published_row.note}  # fmt: skip
-            if not published_row.scopes:
-                writer.writerow(head)
-            for scope, figures in published_row.scopes.items():
+        for row in source.rows:
+            head = {"kind": "published", "model": row.model, "source": source.id, "date": source.date,
+                    "caveats": row.note}  # fmt: skip
+            if not row.scopes:
+                yield dict(head)
+            for scope, figures in row.scopes.items():
                 values = {name: getattr(figures, name) for name in Figures.__slots__ if name != "problems"}
-                writer.writerows(
-                    {**head, "scope": scope, "metric": name, "value": value, "of": figures.problems}
-                    for name, value in values.items() if value is not None
-                )  # fmt: skip
-    return text.getvalue()
+                for name, value in values.items():
+                    if value is not None:
+                        yield {**head, "scope": scope, "metric": name, "value": value, "of": figures.problems}
 
 
 def _figures(board: Board, row: Row, level: int | None, rank: Rank | None) -> Iterator[dict[str, object]]:

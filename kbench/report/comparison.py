@@ -86,6 +86,8 @@ def _pairs(comparison: Comparison) -> str:
     if comparison.unpaired:
         shown = ", ".join(comparison.unpaired[:NAMED])
         text += f" {len(comparison.unpaired)} have no scored partner: {shown}."
+    if comparison.not_run:
+        text += f" {len(comparison.not_run)} fit the device of neither run."
     return text
 
 

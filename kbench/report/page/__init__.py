@@ -31,18 +31,19 @@ OWN = ("model", "problem", "data", "assets")  # folders that are written anew
 
 def write_page(
     target: Path, folders: Sequence[Path], sources: Sequence[Source], series: frozenset[str] | set[str] = frozenset()
-) -> list[Row]:
-    """Writes the page of these runs and returns their rows; `series` are the folders that make a history.
+) -> tuple[list[Row], list[str]]:
+    """Writes the page of these runs; their rows, and why of those that cannot be read. `series` are the folders of a history.
 
     ConfigError where `target` holds something that is no such page, or cannot be written.
     """
     try:
         prepare(target)
-        runs = digest_all(target, folders)
-        leaderboard.uncollected(Page(target, runs, sources, series).write)
+        runs, unreadable = digest_all(target, folders)
+        with leaderboard.uncollected():
+            Page(target, runs, sources, series, unreadable).write()
     except OSError as error:
         raise cannot_write(Path(error.filename or target), error) from error
-    return [run.row for run in runs]
+    return [run.row for run in runs], unreadable
 
 
 def prepare(target: Path) -> None:
@@ -59,21 +60,25 @@ def prepare(target: Path) -> None:
     (target / "assets" / "bokeh.min.js").write_bytes(charts.script())
 
 
-def digest_all(target: Path, folders: Sequence[Path]) -> list[PageRun]:
-    infos = [read_info(folder) for folder in folders]
-    names = slugs(info.run_id for info in infos)
-    problem_names = list(dict.fromkeys(problem for info in infos for problem in info.problems))
+def digest_all(target: Path, folders: Sequence[Path]) -> tuple[list[PageRun], list[str]]:
+    """What the pages show of every run; and why of those that cannot be read, a line each."""
+    infos, unreadable = leaderboard.spread(lambda folder: (folder, read_info(folder)), folders, 0)
+    names = slugs(info.run_id for _, info in infos)
+    problem_names = list(dict.fromkeys(problem for _, info in infos for problem in info.problems))
     problem_slugs = dict(zip(problem_names, slugs(problem_names), strict=True))
-    orders = [Order(folder, slug, target, problem_slugs) for folder, slug in zip(folders, names, strict=True)]
-    sizes = sum(leaderboard.attempts_bytes(folder) for folder in folders)
-    return leaderboard.spread(run_page, orders, sizes)
+    orders = [Order(folder, slug, target, problem_slugs) for (folder, _), slug in zip(infos, names, strict=True)]
+    sizes = sum(leaderboard.attempts_bytes(folder) for folder, _ in infos)
+    runs, more = leaderboard.spread(run_page, orders, sizes)
+    return runs, unreadable + more
 
 
 class Page:
     """All pages of one set of runs."""
 
-    def __init__(self, target: Path, runs: Sequence[PageRun], sources: Sequence[Source], series: Any) -> None:
-        self.target, self.runs, self.sources = target, list(runs), sources
+    def __init__(
+        self, target: Path, runs: Sequence[PageRun], sources: Sequence[Source], series: Any, unreadable: Sequence[str]
+    ) -> None:
+        self.target, self.runs, self.sources, self.unreadable = target, list(runs), sources, unreadable
         self.of_run = {run.row.folder: run for run in runs}
         self.series = history_table.in_order([run.row for run in runs if run.row.folder in series])
 
@@ -100,7 +105,8 @@ class Page:
             )
         levels = sorted({level for board in boards for level in board.levels if level is not None})
         self.render(
-            "index.html", "index.html", "", runs=len(self.runs), boards=shown, levels=views.level_choices(levels),
+            "index.html", "index.html", "", runs=len(self.runs), boards=shown, unreadable=self.unreadable,
+            levels=views.level_choices(levels),
             columns=columns, names=names, history=list(self.history()), sources=[views.source(s) for s in self.sources],
             published_columns=views.PUBLISHED_COLUMNS,
         )  # fmt: skip
