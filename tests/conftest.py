@@ -12,7 +12,16 @@ from kbench.evaluate import Session, Settings
 
 CANDIDATES = Path(__file__).parent / "candidates"
 EXPLOITS = Path(__file__).parent / "exploits"
+COMPUTE = ("test_prompts.py", "test_wire.py")  # slow, and no judge of anything
 HIDDEN_KEY = "kbench-canary-" + "100002"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever judges or measures stands in one queue, which one worker takes; the other tests run beside it."""
+    for item in items:
+        judges = {"session", "naive"} & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("slow")
+        if judges and item.path.name not in COMPUTE:
+            item.add_marker(pytest.mark.xdist_group("judging"))
 
 
 @pytest.fixture(scope="session")
