@@ -14,6 +14,7 @@ from kbench.aggregate import BASELINES
 from kbench.cell import Cell, cell_of, differing
 from kbench.changes import GATE_LEVEL, Change, Pair, by_problem, changes, mean, passed, samples_of, speedup
 from kbench.errors import ConfigError
+from kbench.inert import one_line
 from kbench.store import Run, latest
 from kbench.types import Record, Status
 
@@ -145,12 +146,6 @@ def said(record: Record) -> str:
         return "correct" + "".join(f", {s.value:.3g}x {s.baseline}" for s in (timing.speedups if timing else ()))
     message = verdict.message if verdict is not None else ""
     return one_line(f"{record.status}: {message}" if message else str(record.status))
-
-
-def one_line(text: str, width: int = 160) -> str:
-    """What a candidate wrote, fit for a terminal or a log: no control characters, no line breaks, capped."""
-    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return plain if len(plain) <= width else plain[: width - 1] + "\u2026"
 
 
 def lost(pairs: Sequence[Pair]) -> Iterator[str]:

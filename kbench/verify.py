@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from kbench.errors import KBenchError
 from kbench.files import read_plain
 from kbench.leaderboard import FULL_SANDBOX
 from kbench.referee import clock
-from kbench.referee.case import PROTOCOLS, Calibration
+from kbench.referee.case import GATES, PROTOCOLS, Calibration, Protocol
+from kbench.rejudge import settings_of
 from kbench.source import source_hash
 from kbench.store import Run, latest, load
 from kbench.summary import read_summary
@@ -33,6 +35,7 @@ def findings(folder: Path, suite: Path | None = None) -> list[str]:
     found = [
         *(line for record in latest(run.records) for line in of_record(record, folder)),
         *of_protocol(run),
+        *of_measuring(run),
         *of_attempts(run),
         *of_problems(run.info, suite),
     ]
@@ -118,6 +121,47 @@ def of_protocol(run: Run) -> Iterator[str]:
     yield from _each(
         (r.key for r in latest(run.records) if r.run_id != run.info.run_id), f"not of run {run.info.run_id}"
     )
+
+
+def of_measuring(run: Run) -> Iterator[str]:
+    """A correct attempt passed every gate, has all the blocks that its protocol times, and every baseline that was asked for
+    or the reason why there is none."""
+    known = PROTOCOLS.get(str(run.info.protocol.get("name")))
+    asked = settings_of(run.info.config).baselines
+    for record in latest(run.records):
+        verdict = record.verdict
+        if known is None or verdict is None or record.status is not Status.CORRECT:
+            continue
+        silent = [name for name in GATES if name not in {gate.name for gate in verdict.gates}]
+        if silent:
+            yield f"{record.key}: correct without a word from {', '.join(silent)}"
+        if verdict.timing is None:
+            yield f"{record.key}: correct, and not timed"
+            continue
+        timed = {speedup.baseline for speedup in verdict.timing.speedups}
+        for baseline in asked:
+            if baseline not in timed and not any(f.startswith(f"no {baseline} baseline") for f in verdict.timing.flags):
+                yield f"{record.key}: not timed against {baseline}, and nothing says why"
+        if verdict.timing.samples:
+            yield from (f"{record.key}: {line}" for line in _of_blocks(verdict.timing, known, timed))
+
+
+def _of_blocks(timing: Timing, protocol: Protocol, baselines: Iterable[str]) -> Iterator[str]:
+    """Whether the blocks are all there; what is left out may be what was slow."""
+    pairs = sorted({sample.pair for sample in timing.samples})
+    if pairs[: protocol.pairs] != list(range(protocol.pairs)):
+        yield f"blocks of pairs {pairs}; {protocol.name} times {protocol.pairs}"
+    for pair in pairs:
+        counts = {
+            side: Counter(s.k for s in timing.samples if s.side == side and s.pair == pair and s.k)
+            for side in ("candidate", *sorted(baselines))
+        }
+        calls = sorted(counts["candidate"])
+        least = len(protocol.timed_rounds(calls[calls[:1] == [1] :])) if calls else 1
+        if any(count != counts["candidate"] for count in counts.values()):
+            yield f"its sides do not have the same blocks in pair {pair}"
+        elif counts["candidate"].total() < least:
+            yield f"{counts['candidate'].total()} blocks a side in pair {pair}; {protocol.name} times {least} at least"
 
 
 def of_attempts(run: Run) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kbench.referee.case import GATES
 from kbench.store import ATTEMPTS, RunStore
 from kbench.types import (
     BlockSample,
@@ -36,7 +37,9 @@ def timing(*speedups: Speedup, samples: Sequence[BlockSample] = (), candidate_us
 
 
 def verdict(status: Status, timed: Timing | None = None, **more: Any) -> Verdict:
-    gates = (Gate("build", True, "built"), Gate("values", status is Status.CORRECT, "compared"))
+    passed = status is Status.CORRECT
+    others = (Gate(name, True, "looked at") for name in GATES if passed and name != "values")
+    gates = (Gate("build", True, "built"), Gate("values", passed, "compared"), *others)
     return Verdict(status, f"it was {status}", gates, timing=timed, device="cpu", **more)
 
 

@@ -91,7 +91,12 @@ def test_without_a_rule_whatever_changed_is_exit_zero(capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"), [(["--fail-on", "speed:-1%"], "pass_rate"), (["--results", "nowhere"], "no run 'base'")]
+    ("arguments", "says"),
+    [
+        (["--fail-on", "speed:-1%"], "pass_rate"),
+        (["--fail-on", "pass_rate:-200%"], "nothing falls by so much"),
+        (["--results", "nowhere"], "no run 'base'"),
+    ],
 )
 def test_bad_input_is_one_line_and_exit_two(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], says: str

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kbench.cell import cell_of, differing
-from kbench.comparison import Comparison, compare, one_line
+from kbench.comparison import Comparison, compare
 from kbench.errors import ConfigError
 from kbench.gates import METRICS, judge, parse_rule
 from kbench.store import Run
@@ -113,6 +113,25 @@ def test_a_problem_that_the_device_cannot_hold_is_no_missing_attempt() -> None:
     base = [record(name(0), compiled=1.0), record(name(1), None, not_run="needs 17.2 GB")]
     found = compare(run(base), run(base, "new"))
     assert found.unpaired == ()
+    assert found.not_run == (f"{name(1)}#0",)
+
+
+def test_a_problem_that_only_one_run_could_hold_is_a_missing_attempt() -> None:
+    there, gone = record(name(1), Status.INCORRECT), record(name(1), None, not_run="needs 17.2 GB")
+    for base, new in ((there, gone), (gone, there)):
+        found = compare(run([record(name(0), compiled=1.0), base]), run([record(name(0), compiled=1.0), new], "new"))
+        assert found.unpaired == (f"{name(1)}#0",)
+        assert not found.not_run
+
+
+def test_a_figure_that_new_lost_leaves_a_gate_open_that_would_not_fire() -> None:
+    base = solved([1.5, 1.5, 1.5, 1.5])
+    slow_ones_untimed = [record(name(0)), *solved([1.5] * 4)[1:]]
+    ruling = judge(parse_rule("geomean_vs_compile:-3%:point"), compare(run(base), run(slow_ones_untimed, "new")))
+    assert ruling.fired is None
+    assert "1 attempts that base measured have no figure in new" in ruling.sentence
+    ruling = judge(parse_rule("geomean_vs_compile:-3%:point"), compare(run(slow_ones_untimed), run(base, "new")))
+    assert ruling.fired is False
 
 
 # ---- cells -----------------------------------------------------------------------------------------------------------
@@ -262,11 +281,6 @@ def test_every_metric_can_be_gated(metric: str) -> None:
 
 
 # ---- words -----------------------------------------------------------------------------------------------------------
-
-
-def test_what_a_candidate_wrote_stays_on_one_line() -> None:
-    assert one_line("bad\n::error::\x1b[31mred\u202e") == "bad ::error:: [31mred"
-    assert len(one_line("x" * 1000)) == 160
 
 
 def test_a_comparison_is_frozen() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kbench.cli import main
 from kbench.errors import ConfigError
 from kbench.export import (
     baseline_times,
@@ -19,7 +20,7 @@ from kbench.export import (
 )
 from kbench.types import BlockSample, Gate, Problem, Record, Status
 
-from .making import record, speedup, timing, verdict
+from .making import filled, record, speedup, timing, verdict
 
 
 def timed(problem: str, candidate_us: float, eager_us: float, sample: int = 0) -> Record:
@@ -180,3 +181,14 @@ def test_a_problem_that_was_not_run_is_no_failure_in_their_analysis() -> None:
     records.append(record("level1/3_a", Status.INFRA_ERROR))
     assert list(baseline_times(records, "eager")["level1"]) == ["1_a.py"]
     assert list(eval_results(records, 1)) == ["1"]
+
+
+def test_a_link_in_a_run_that_someone_sent_is_not_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, elsewhere = filled(tmp_path / "run"), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (folder / "export").symlink_to(elsewhere)
+    with pytest.raises(SystemExit) as ended:
+        main(["export", str(folder)])
+    assert ended.value.code == 2
+    assert "--to" in capsys.readouterr().err
+    assert not list(elsewhere.iterdir())

@@ -15,7 +15,8 @@ import pytest
 from kbench import attestation, leaderboard
 from kbench.aggregate import summarise
 from kbench.cli import main
-from kbench.files import json_text, write_atomic
+from kbench.cli.leaderboard import run_folders
+from kbench.files import csv_text, json_text, write_atomic
 from kbench.reference_rows import Figures, ReferenceRow, sources
 from kbench.report import board
 from kbench.store import to_line
@@ -230,6 +231,60 @@ def test_the_command_writes_all_forms(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [entry["pass_rate"]["value"] for entry in value["history"]] == [0.25, 0.3, 0.35]
     assert "## History" in (tmp_path / "b.md").read_text()
     assert "ckpt-0" in (tmp_path / "b.csv").read_text()
+
+
+def test_what_cannot_be_read_is_told_and_the_others_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for n, words in enumerate(("[" * 100_000, '{"run_id": 3}', "\ud800")):
+        stored(tmp_path, f"bad-{n}", records(1))
+        (tmp_path / f"bad-{n}" / "run.json").write_text(words, errors="surrogatepass")
+    stored(tmp_path, "good", records(5))
+    (tmp_path / "folder" / "run.json").mkdir(parents=True)
+    for more in ([], ["--html", str(tmp_path / "page")]):
+        with pytest.raises(SystemExit) as ended:
+            main(["leaderboard", "--results", str(tmp_path), "--json", *more])
+        out = capsys.readouterr()
+        assert ended.value.code == 2
+        value = json.loads(out.out)
+        assert [row["run_id"] for board in value["boards"] for row in board["rows"]] == ["good"]
+        assert len(value["unreadable"]) == len(out.err.strip().splitlines()) == 4
+    assert "Left out: " in (tmp_path / "page" / "index.html").read_text()
+
+
+@pytest.mark.parametrize("pattern", ["ckpt-*", "{}/ckpt-*", "./**/ckpt-*"])
+def test_a_history_is_named_by_a_pattern_under_the_results_or_by_a_path(tmp_path: Path, pattern: str) -> None:
+    stored(tmp_path / "results", "ckpt-1", records(5))
+    assert run_folders((), tmp_path / "results", pattern.format(tmp_path / "results")) == [
+        tmp_path / "results" / "ckpt-1"
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: r["verdict"]["timing"]["speedups"][0].update(value=1e300),
+        lambda r: r.update(reply={"model": "m", "tokens_input": 10**400}),
+        lambda r: r.update(reply={"model": "m", "cost_usd": -1.0}),
+        lambda r: r.update(problem_id="level1/" + "x" * 500, key=""),
+        lambda r: r.update(sample=-1, key=""),
+        lambda r: r["verdict"].update(detail=json.loads("[" * 500 + "]" * 500)),
+    ],
+)
+def test_a_record_that_cannot_be_is_refused_by_its_line(tmp_path: Path, change: Any) -> None:
+    folder = stored(tmp_path, "run", records(5))
+    first, *others = (folder / "attempts.jsonl").read_text().splitlines()
+    value = json.loads(first)
+    change(value)
+    (folder / "attempts.jsonl").write_text("\n".join([*others, json.dumps(value)]) + "\n")
+    found, unreadable = leaderboard.read_rows([folder])
+    assert not found
+    assert "attempts.jsonl:20: Record" in unreadable[0]
+
+
+def test_a_name_is_no_formula_in_a_spreadsheet() -> None:
+    text = csv_text(("name", "value"), [{"name": "=HYPERLINK(1)", "value": -1.5}, {"name": "@x"}, {"name": "a=b"}])
+    assert text == "name,value\n'=HYPERLINK(1),-1.5\n'@x,\na=b,\n"
 
 
 def test_no_run_is_one_line_and_exit_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

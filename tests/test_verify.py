@@ -38,7 +38,8 @@ CONFIG: dict[str, object] = {
 
 def blocks() -> list[BlockSample]:
     times = {"candidate": 10.0, "eager": 18.0, "compile": 12.0}
-    return [BlockSample(side, 0, k, k * t) for side, t in times.items() for k in (4, 8, 12, 16)]
+    rounds = QUICK.timed_rounds((4, 8, 12, 16))
+    return [BlockSample(side, 0, k, k * t) for side, t in times.items() for k in rounds]
 
 
 def attempt(problem: str, status: Status = Status.CORRECT) -> Record:
@@ -124,9 +125,39 @@ def elsewhere(record: Record) -> Record:
     return replace(record, verdict=replace(record.verdict, protocol="strict"))
 
 
+def unlike(**changes: Any) -> Any:
+    """Changes the timing of a record that has one, each field by a function."""
+
+    def change(record: Record) -> Record:
+        if record.verdict is None or record.verdict.timing is None:
+            return record
+        timing = record.verdict.timing
+        changed = replace(timing, **{name: made(getattr(timing, name)) for name, made in changes.items()})
+        return replace(record, verdict=replace(record.verdict, timing=changed))
+
+    return change
+
+
+def ungated(record: Record) -> Record:
+    assert record.verdict is not None
+    gates = tuple(gate for gate in record.verdict.gates if gate.name != "decoys")
+    return replace(record, verdict=replace(record.verdict, gates=gates))
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
+        (ungated, "019_relu#0: correct without a word from decoys"),
+        (unlike(speedups=lambda s: s[:1]), "not timed against compile, and nothing says why"),
+        (unlike(samples=lambda s: tuple(replace(b, pair=2) for b in s)), "blocks of pairs [2]; quick times 1"),
+        (
+            unlike(samples=lambda s: tuple(b for b in s if b.side != "compile" or b.k != 4)),
+            "do not have the same blocks",
+        ),
+        (
+            unlike(samples=lambda s: tuple(b for b in s if b.k != 1)),
+            "5 blocks a side in pair 0; quick times 7 at least",
+        ),
         (faster, "3.6x eager is stored, its samples give 1.8x"),
         (shorter, "1 us of candidate is stored, its samples give 10"),
         (surer, "does not lie round"),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kbench.agent.outcome import best_so_far
+from kbench.inert import inert
 from kbench.types import AgentFacts, Snapshot, Verdict
 
 SHOWN_CHARS = 600  # of a text, where all turns are shown
@@ -95,7 +96,5 @@ def _plain(arguments: str) -> str:
 
 
 def _cut(text: str, limit: int | None) -> str:
-    clean = "".join(
-        c if c.isprintable() or c in "\n\t" else "?" for c in text
-    )  # nothing that moves a terminal's cursor
+    clean = inert(text)
     return clean if limit is None or len(clean) <= limit else f"{clean[:limit]} [... {len(clean) - limit} more]"

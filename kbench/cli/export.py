@@ -38,7 +38,7 @@ def command(run: str, results: Path, target: Path | None, trajectories: Path | N
         count = write_trajectories(stored, trajectories, min_reward)
         click.echo(f"{count} episodes in {trajectories}")
         return
-    folder = target or stored.folder / "export"
+    folder = target or own_folder(stored.folder)
     for path in write_eval_results(stored.records, folder):
         click.echo(str(path))
     names = {"eager": "baseline_time_torch.json", "compile": "baseline_time_torch_compile_inductor_default.json"}
@@ -48,6 +48,17 @@ def command(run: str, results: Path, target: Path | None, trajectories: Path | N
             click.echo(str(folder / name))
     write_summary(folder, aggregate.summarise(stored.records, list(stored.info.problems), stored.info.samples))
     click.echo(str(folder / "summary.csv"))
+
+
+def own_folder(run: Path) -> Path:
+    """The run's own folder for it. ConfigError where whoever sent the run put a link there, which leads elsewhere."""
+    from kbench.errors import ConfigError
+
+    folder = run / "export"
+    levels = [folder, *(folder.iterdir() if folder.is_dir() else ())]
+    if any(path.is_symlink() for path in levels):
+        raise ConfigError(f"{folder}: is a link, or holds one; give another folder with --to")
+    return folder
 
 
 def write_trajectories(stored: Any, path: Path, min_reward: int) -> int:

@@ -52,17 +52,17 @@ def command(run: str, results: Path, suite: Path | None, count: int, trajectorie
     else:
         for one in states:
             click.echo(f"judged again: {one.key} turn {one.turn}: {one.note}")
-        show(found, again)
+        show(found, again, count)
     return 1 if found else 0
 
 
-def show(found: list[str], again: list[Any]) -> None:
+def show(found: list[str], again: list[Any], asked: int) -> None:
     for one in again:
         if one.differs is None:
             click.echo(f"judged again: {one.key}: {one.note}")
     for line in found:
         click.echo(f"differs: {line}")
-    judged = f"; {len(again)} attempts judged again agree" if again else ""
+    judged = f"; {len(again)} attempts judged again agree" if again else "; none could be judged again" if asked else ""
     click.echo(f"verified: the summary follows from the raw samples{judged}" if not found else f"{len(found)} findings")
 
 

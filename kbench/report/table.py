@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from kbench.inert import one_line
 from kbench.summary import Estimate, LevelSummary, Summary
 from kbench.types import Record, Status
 
@@ -63,7 +64,7 @@ def attempts_table(records: Sequence[Record]) -> Table:
         speeds = ", ".join(f"{s.value:.3g}x {s.baseline}" for s in timing.speedups) if timing is not None else ""
         note = record.reply.note if record.reply is not None else ""
         message = record.verdict.message if record.verdict is not None else record.not_run or note
-        table.add_row(record.key, str(record.status or "not run"), speeds, Text(message[:80]))
+        table.add_row(record.key, str(record.status or "not run"), speeds, Text(one_line(message, 80)))
     return table
 
 

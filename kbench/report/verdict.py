@@ -8,10 +8,12 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from kbench.inert import inert, one_line
 from kbench.types import Speedup, Status, Verdict
 
 DETAIL_LINES = 30
 COLOURS = {Status.CORRECT: "green", Status.INFRA_ERROR: "yellow"}
+MESSAGE_CHARS = 2000
 FLAG_TEXT = {
     "noisy": "noisy: something disturbed the machine while this was timed; judge it again with nothing else running",
     "slower_alone": "a call made alone takes longer than one of many, beyond what eager's does: that is charged",
@@ -30,7 +32,7 @@ def print_verdict(console: Console, title: str, verdict: Verdict) -> None:
 def _parts(title: str, verdict: Verdict) -> Iterator[RenderableType]:
     yield Text.assemble((str(verdict.status), f"bold {COLOURS.get(verdict.status, 'red')}"), "  ", title)
     if verdict.message:
-        yield Text(f"  {verdict.message}")
+        yield Text(f"  {one_line(verdict.message, MESSAGE_CHARS)}")
     if verdict.mismatch is not None:
         yield Text(f"  {_mismatch(verdict)}")
     yield from _timing(verdict)
@@ -70,7 +72,7 @@ def _timing(verdict: Verdict) -> Iterator[RenderableType]:
             f"  moving its bytes alone takes {format_time(timing.floor_us)}: {reached:.0%} of what memory allows"
         )
     for flag in timing.flags:
-        yield Text(f"  {FLAG_TEXT.get(flag, flag)}", style="yellow")
+        yield Text(f"  {FLAG_TEXT.get(flag, one_line(flag))}", style="yellow")
 
 
 def format_speedup(speedup: Speedup) -> str:
@@ -86,7 +88,7 @@ def _gates(verdict: Verdict) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=True)
     marks = {True: Text("ok", "green"), False: Text("FAILED", "red"), None: Text("-", "dim")}
     for gate in verdict.gates:
-        table.add_row(" ", marks[gate.passed], gate.name, Text(gate.evidence))
+        table.add_row(" ", marks[gate.passed], gate.name, Text(one_line(gate.evidence, MESSAGE_CHARS)))
     return table
 
 
@@ -100,7 +102,7 @@ def _errors(verdict: Verdict) -> Table:
 
 
 def _tail(text: str) -> str:
-    lines = text.strip().splitlines()
+    lines = inert(text).strip().splitlines()
     kept = lines[-DETAIL_LINES:]
     head = [f"[... {len(lines) - len(kept)} lines before ...]"] if len(kept) < len(lines) else []
     return "\n".join(f"    {line}" for line in [*head, *kept])

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from kbench.aggregate import BASELINES
-from kbench.comparison import one_line
 from kbench.files import read_plain
+from kbench.inert import one_line
 from kbench.leaderboard import Row, row_of
 from kbench.store import latest, load
 from kbench.types import Record, Speedup, Status, Verdict
