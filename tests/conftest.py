@@ -16,6 +16,7 @@ COMPUTE = ("test_prompts.py", "test_wire.py")  # slow, and no judge of anything
 HIDDEN_KEY = "kbench-canary-" + "100002"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever judges or measures stands in one queue, which one worker takes; the other tests run beside it."""
     for item in items:
