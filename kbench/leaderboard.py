@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import gc
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -31,7 +31,8 @@ LARGE_BYTES = 64 << 20  # of attempts in all; from here a process a core is wort
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run. `caveats` is what a reader must know before believing its figures; `ranked` is False for a partial run."""
+    """One run. `caveats` is what a reader must know before believing its figures; `ranked` is False for a partial run, and for
+    one that left out problems as too large for the device which another run of its cell judged."""
 
     run_id: str
     folder: str
@@ -44,10 +45,11 @@ class Row:
     sandboxes: dict[str, int]  # rung -> verdicts
     caveats: tuple[str, ...]
     baseline: bool  # every attempt is a baseline in a candidate's place
+    evaded: tuple[str, ...] = ()  # problems that it did not run, and another row of its cell did
 
     @property
     def ranked(self) -> bool:
-        return self.summary.complete
+        return self.summary.complete and not self.evaded
 
     def level(self, level: int | None) -> LevelSummary | None:
         """The figures of one level, or of all where it is None; None where the run has no problem of it."""
@@ -167,7 +169,21 @@ def read_row(folder: Path) -> Row:
 
 def read_rows(folders: Sequence[Path]) -> tuple[list[Row], list[str]]:
     """The row of every run; and why of those that cannot be read, a line each."""
-    return spread(read_row, folders, sum(attempts_bytes(folder) for folder in folders))
+    rows, unreadable = spread(read_row, folders, sum(attempts_bytes(folder) for folder in folders))
+    return beside_each_other(rows), unreadable
+
+
+def beside_each_other(rows: Sequence[Row]) -> list[Row]:
+    """The rows, with what each of them evaded: a problem too large for the device is so for every run of the cell."""
+    judged: defaultdict[Cell, set[str]] = defaultdict(set)
+    for row in rows:
+        judged[row.cell] |= {problem.id for problem in row.summary.problems if problem.scored}
+    found = []
+    for row in rows:
+        evaded = tuple(sorted(row.summary.not_run.keys() & judged[row.cell]))
+        caveat = f"{len(evaded)} problems not run that others of the cell ran"
+        found.append(replace(row, evaded=evaded, caveats=(*row.caveats, caveat)) if evaded else row)
+    return found
 
 
 def spread(work: Callable[[S], T], items: Sequence[S], size_bytes: int) -> tuple[list[T], list[str]]:

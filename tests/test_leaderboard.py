@@ -140,6 +140,15 @@ def test_a_partial_run_says_so_and_has_no_rank(tmp_path: Path) -> None:
     assert set(placed(only.rows)) == {"whole"}
 
 
+def test_a_run_that_left_out_what_another_one_of_its_cell_judged_has_no_rank(tmp_path: Path) -> None:
+    fails, left_out = record("level1/21_p", Status.INCORRECT), record("level1/21_p", None, not_run="needs 17.2 GB")
+    runs = [[*records(15), fails], [*records(15), left_out], [*records(15), left_out]]
+    found = rows(*(stored(tmp_path, f"run-{n}", those) for n, those in enumerate(runs)))
+    assert set(placed(found)) == {"run-0"}
+    assert "1 problems not run that others of the cell ran" in found[1].caveats
+    assert set(placed(rows(tmp_path / "run-1", tmp_path / "run-2"))) == {"run-1", "run-2"}
+
+
 def test_a_row_below_the_full_sandbox_says_so(tmp_path: Path) -> None:
     weak = verdict(Status.INCORRECT, sandbox="rlimits")
     [row] = rows(stored(tmp_path, "weak", [record("level1/1_p", Status.INCORRECT, verdict=weak)]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,8 @@ def digest_all(target: Path, folders: Sequence[Path]) -> tuple[list[PageRun], li
     orders = [Order(folder, slug, target, problem_slugs) for (folder, _), slug in zip(infos, names, strict=True)]
     sizes = sum(leaderboard.attempts_bytes(folder) for folder, _ in infos)
     runs, more = leaderboard.spread(run_page, orders, sizes)
-    return runs, unreadable + more
+    rows = leaderboard.beside_each_other([run.row for run in runs])
+    return [replace(run, row=row) for run, row in zip(runs, rows, strict=True)], unreadable + more
 
 
 class Page:
