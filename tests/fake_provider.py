@@ -25,6 +25,7 @@ from typing import Any
 
 KEY = "test-key-0123456789"
 CHUNK = 120
+GOOGLE_CHUNK = 480  # Gemini sends some sentences at a time, the others a few words
 SIGNATURE = "c2lnbmVkIGJ5IHRoZSBzZXJ2ZXI="  # of thoughts, which must come back as it is
 _ids = itertools.count(1)
 
@@ -294,8 +295,8 @@ def new_id() -> str:
     return f"call_{next(_ids)}"
 
 
-def _pieces(text: str) -> list[str]:
-    return [text[i : i + CHUNK] for i in range(0, len(text), CHUNK)]
+def _pieces(text: str, size: int = CHUNK) -> list[str]:
+    return [text[i : i + size] for i in range(0, len(text), size)]
 
 
 def _anthropic(body: dict[str, Any], a: Answer) -> Iterator[tuple[str | None, Any]]:
@@ -351,8 +352,8 @@ def _google(path: str, a: Answer) -> Iterator[tuple[str | None, Any]]:
             {"promptFeedback": {"blockReason": a.blocked}, "usageMetadata": {"promptTokenCount": a.input}, **tail},
         )
         return
-    parts: list[dict[str, Any]] = [{"text": piece, "thought": True} for piece in _pieces(a.thinking)]
-    parts += [{"text": piece} for piece in _pieces(a.text)]
+    parts: list[dict[str, Any]] = [{"text": piece, "thought": True} for piece in _pieces(a.thinking, GOOGLE_CHUNK)]
+    parts += [{"text": piece} for piece in _pieces(a.text, GOOGLE_CHUNK)]
     for name, arguments in a.tool_calls():
         call = {"functionCall": {"name": name, "args": json.loads(arguments)}}
         parts.append({**call, "thoughtSignature": base64.b64encode(SIGNATURE.encode()).decode()})
