@@ -15,7 +15,7 @@ from kbench.store import load
 from kbench.types import Record, Status
 
 from .agent_script import RIGHT, SLOW, WRONG, bash, call, says, script, write
-from .fake_provider import Answer, FakeProvider
+from .fake_provider import KEY, Answer, FakeProvider
 
 Play = Callable[..., Record]
 DONE = Answer("That is it.")
@@ -36,7 +36,9 @@ def play(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
     def run(answer: Callable[[str], Answer], *more: str, exit_code: int = 0) -> Record:
         with FakeProvider(answer, port=ports[-1]) as fake:
             ports.append(int(fake.url.rpartition(":")[2]))
-            arguments = ["run", "--model", "local/stub", "--base-url", f"{fake.url}/v1", "--agent", "--quick"]
+            hosted = "--model" in more and more[more.index("--model") + 1].startswith(("anthropic/", "google/"))
+            arguments = ["run", "--model", "local/stub", "--base-url", fake.url if hosted else f"{fake.url}/v1"]
+            arguments += ["--agent", "--quick"]
             arguments += ["--baseline", "eager", "--policy", "any", "-p", "019_relu", "--results", str(tmp_path)]
             with pytest.raises(SystemExit) as ended:
                 main([*arguments, "--run-id", "r", "--display", "none", *more])
@@ -193,6 +195,32 @@ def test_malformed_calls_are_answered_and_counted_and_a_loop_ends_at_the_last_tu
     assert "needs 'file_path'" in seen[2]
     assert seen[-1] == "again"
     assert any("cut off" in event["text"] for event in events(tmp_path) if event["event"] == "note")
+
+
+@pytest.mark.parametrize(
+    "model", ["anthropic/claude-opus-4-8", "google/gemini-2.5-pro", "openai/gpt-5", "openai/gpt-4o"]
+)
+def test_a_whole_episode_goes_through_every_sdk(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    record = play(
+        script(
+            says(call("Bash", command="echo $((6 * 7))"), call("Glob", pattern="model*.py"), thinking="I look first."),
+            write("def", call("verify")),
+            lambda prompt: says(call("Bash", command="cat model_new.py") if "[FAIL]" in prompt else call("verify")),
+            DONE,
+        ),
+        "--model", model,
+    )  # fmt: skip
+    assert record.agent is not None
+    assert (record.status, record.agent.stop_reason, record.agent.turns) == (Status.COMPILE_ERROR, "done", 4)
+    assert [(s.kind, s.turn) for s in record.agent.snapshots] == [("verify", 2)]
+    seen = texts(tmp_path)
+    assert (seen[0], "model.py" in seen[1], seen[-1]) == ("42", True, "def")
+    assert record.reply is not None
+    assert record.reply.tokens_input == 4 * 900
 
 
 def test_an_episode_ends_where_its_context_is_full_and_tools_may_have_other_names(play: Play, tmp_path: Path) -> None:
