@@ -12,7 +12,7 @@ from kbench.errors import ProblemError
 from kbench.evaluate import Session, Settings, problem_case
 from kbench.extract import detect_language, extract
 from kbench.models import Model, Reply, Request
-from kbench.referee.case import MIN_SLOTS
+from kbench.referee.case import MIN_SLOTS, ProblemCase
 from kbench.refine import (
     Played,
     best_of,
@@ -85,13 +85,20 @@ class Attempts:
         done = self.store.done_keys()
         return [r for r in requests if attempt_key(r.problem.id, r.sample) not in done]
 
-    def sound(self, requests: Sequence[Request]) -> list[Request]:
-        """Those whose problem can be loaded and fits on the device, so that a reply is worth its price; what is too large is
-        recorded."""
-        self.survey([request.problem for request in requests])
-        return [
-            r for r in requests if r.problem.id not in self.broken and not self._too_large(Candidate(r, Reply(), None))
-        ]
+    def sound(self, requests: Sequence[Request]) -> Iterator[list[Request]]:
+        """Those whose problem can be loaded and fits on the device, so that a reply is worth its price, as they are found;
+        what is too large is recorded."""
+        names = list(dict.fromkeys(request.problem.id for request in requests))
+        for first in range(0, len(names), SURVEYED_AT_ONCE):
+            of_these = set(names[first : first + SURVEYED_AT_ONCE])
+            some = [request for request in requests if request.problem.id in of_these]
+            self._survey(
+                [problem_case(problem, self.settings) for problem in {r.problem.id: r.problem for r in some}.values()]
+            )
+            self._looked_at(first, len(names))
+            yield [
+                r for r in some if r.problem.id not in self.broken and not self._too_large(Candidate(r, Reply(), None))
+            ]
 
     def take(self, batch: Sequence[Asked], out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Request]:
         """Builds and judges what came in, records the attempts that end with it, and yields the next turn of those that go on."""
@@ -99,7 +106,8 @@ class Attempts:
             if asked.reply is None:
                 self._failed(asked)
         candidates = [self._candidate(asked) for asked in batch if asked.reply is not None]
-        self.survey([c.request.problem for c in candidates if c.solution is not None])
+        wanted = {c.request.problem.id: c.request.problem for c in candidates if c.solution is not None}
+        self._survey([problem_case(problem, self.settings) for problem in wanted.values()])
         judgeable = [c for c in candidates if c.solution is not None and not self._too_large(c)]
         for candidate in candidates:
             if candidate.solution is None:
@@ -132,12 +140,11 @@ class Attempts:
             self._record(candidate, replace(record, status=None, not_run=reason))
         return reason is not None
 
-    def survey(self, problems: Sequence[Problem]) -> None:
+    def _survey(self, cases: Sequence[ProblemCase]) -> None:
         """Asks what the problems are built with and how large they are, many in one sandbox; a suite has hundreds.
 
         Those that cannot be loaded are `broken` from here on.
         """
-        cases = [problem_case(problem, self.settings) for problem in {p.id: p for p in problems}.values()]
         for first in range(0, len(cases), SURVEYED_AT_ONCE):
             batch = [case for case in cases[first : first + SURVEYED_AT_ONCE] if case.id not in self.broken]
             while batch:
@@ -148,8 +155,11 @@ class Attempts:
                     named = next(case.id for case in batch if str(error).startswith(f"{case.id}:"))
                     self.broken[named] = str(error)
                     batch = [case for case in batch if case.id not in self.broken]
-            if len(cases) > SURVEYED_AT_ONCE:
-                self.report(f"looked at {min(first + SURVEYED_AT_ONCE, len(cases))} of {len(cases)} problems", None)
+            self._looked_at(first, len(cases))
+
+    def _looked_at(self, first: int, total: int) -> None:
+        if total > SURVEYED_AT_ONCE:
+            self.report(f"looked at {min(first + SURVEYED_AT_ONCE, total)} of {total} problems", None)
 
     def too_large(self, problem: Problem) -> str | None:
         """Why a problem is not run on this device: "needs 17.2 GB". None where it fits, or its size is unknown."""

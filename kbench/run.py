@@ -8,7 +8,7 @@ its references stay warm. An attempt is on the disk the moment it ends.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from kbench import __version__, aggregate, environment, registry
@@ -18,7 +18,7 @@ from kbench.agent.episodes import OUTAGE, Job, Kept, play_all
 from kbench.agent.judge import Judge
 from kbench.agent.tools import Toolbox
 from kbench.asking import Asked, Asker, Generation
-from kbench.attempts import SURVEYED_AT_ONCE, Attempts, Report, timestamp
+from kbench.attempts import Attempts, Report, timestamp
 from kbench.budget import Budget, Ledger, Limits
 from kbench.errors import ProblemError
 from kbench.evaluate import Session, Settings
@@ -151,10 +151,10 @@ def ask_and_judge(
                 generation.add(todo[:1])  # where the server does not say what it has, a mistake of ours shows at once
                 generation.wait(FIRST_LOOK_S)
                 todo = todo[1:]
-            for some in by_problems(todo, SURVEYED_AT_ONCE):
+            for some in attempts.sound(todo):
+                generation.add(some)
                 if asker.stop.is_set():
                     break
-                generation.add(attempts.sound(some))
             for batch in generation.batches():
                 for request in attempts.take(batch, budget.out_of_time):
                     generation.add([request])
@@ -163,20 +163,12 @@ def ask_and_judge(
     return asker.outage or budget.reached
 
 
-def by_problems(requests: Sequence[Request], count: int) -> Iterator[list[Request]]:
-    """The requests, in order, those of so many problems at a time."""
-    names = list(dict.fromkeys(request.problem.id for request in requests))
-    for first in range(0, len(names), count):
-        some = set(names[first : first + count])
-        yield [request for request in requests if request.problem.id in some]
-
-
 def let_agents_work(
     plan: Plan, store: RunStore, attempts: Attempts, report: Report, expect: Callable[[int], None]
 ) -> str | None:
     """Plays every episode that is not settled. Why it stopped early, if it did."""
     assert plan.agent is not None
-    todo = attempts.sound(attempts.unsettled(plan.requests()))
+    todo = [request for some in attempts.sound(attempts.unsettled(plan.requests())) for request in some]
     expect(len(todo))
     report(f"{len(todo)} episodes to play, {plan.agent.agents} at a time", None)
     judge, kept = Judge(attempts.session, plan.settings, plan.build_jobs), Kept()
