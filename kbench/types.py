@@ -100,8 +100,8 @@ class Interval:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        if not -LARGEST <= self.low <= self.high <= LARGEST:
-            raise ValueError(f"interval [{self.low}, {self.high}] is upside down, or no interval")
+        if not self.low <= self.high:
+            raise ValueError(f"interval [{self.low}, {self.high}] is upside down")
 
 
 @dataclass(frozen=True, slots=True)

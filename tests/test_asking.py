@@ -226,7 +226,8 @@ def test_after_a_kill_no_stored_reply_is_asked_for_again(
     fake = serve(latency_s=0.5)
     arguments = ["generate", "--model", "anthropic/claude-opus-4-8", "--samples", "3", "--connections", "2", "--max-tokens",
                  "1000", *EIGHT, "--results", str(tmp_path / "r"), "--run-id", "one"]  # fmt: skip
-    command = [sys.executable, "-c", "import sys; from kbench.cli import main; main(sys.argv[1:])", *arguments]
+    heard = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a job in the background ignores it
+    command = [sys.executable, "-c", f"{heard}; from kbench.cli import main; main(sys.argv[1:])", *arguments]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     stored = tmp_path / "r" / "one" / "artifacts"
     end = time.monotonic() + 60

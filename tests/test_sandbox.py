@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,17 @@ class ModelNew:
 """
 
 
+def said(log: Path) -> str:
+    """The line, which is written a moment after the channel has closed."""
+    deadline = time.monotonic() + 10
+    while True:
+        found = [text for text in log.read_text().splitlines(keepends=True) if text.startswith("LOOK ")]
+        if found and found[0].endswith("\n"):
+            return found[0]
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.02)
+
+
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
     """What a module imported in the strongest sandbox here sees."""
@@ -68,8 +80,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
             answer = protocol.receive(channel)
             assert protocol.receive(channel) is None  # it has ended, and what it printed is flushed
         assert answer == {"say": "built"}, answer
-        line = next(text for text in (folder / "log").read_text().splitlines() if text.startswith("LOOK "))
-        yield json.loads(line.removeprefix("LOOK "))
+        yield json.loads(said(folder / "log").removeprefix("LOOK "))
     finally:
         os.close(log)
         hold.close()
