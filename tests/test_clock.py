@@ -177,6 +177,29 @@ def test_a_lone_call_that_is_cold_for_every_side_charges_nobody() -> None:
     assert speedup(samples).value == pytest.approx(4.0)
 
 
+def test_lone_calls_that_a_busy_machine_delays_excuse_no_more_than_half_of_eagers_call() -> None:
+    # All calls answered in one, as above; the machine is so busy that a lone call waits 3 ms for its threads, of eager's too.
+    alone = [BlockSample(side, 0, 1, 300.0 + 5000.0) for side in ("candidate", "eager") for _ in range(4)]
+    samples = blocks("candidate", 0, 500.0) + blocks("eager", 0, 2000.0) + alone
+    assert speedup(samples).value < 1.0
+
+
+def test_more_lone_calls_are_made_while_the_fastest_is_late() -> None:
+    usual = blocks("candidate", 0, 2000.0) + blocks("eager", 0, 2000.0)
+    late = [BlockSample(side, 0, 1, 300.0 + 6000.0) for side in ("candidate", "eager") for _ in range(2)]
+    fast = [BlockSample(side, 0, 1, 300.0 + 2100.0) for side in ("candidate", "eager")]
+    assert clock.is_colder_alone(usual + late, ["eager"], "cpu", 0)
+    assert not clock.is_colder_alone(usual + late + fast, ["eager"], "cpu", 0)
+    assert not clock.is_colder_alone(usual, ["eager"], "cpu", 0)  # of none nothing can be said
+
+
+def test_a_reference_that_is_slower_in_blocks_than_alone_was_disturbed() -> None:
+    alone = [BlockSample(side, 0, 1, 300.0 + 2000.0) for side in ("candidate", "eager") for _ in range(2)]
+    for eager_us, noisy in ((2000.0, False), (2500.0, False), (80_000.0, True)):
+        samples = blocks("candidate", 0, 2000.0) + blocks("eager", 0, eager_us) + alone
+        assert ("noisy" in clock.assess(samples, ["eager"], Calibration(), True, "cpu").flags) is noisy
+
+
 def gpu_rounds(
     pair: int,
     call_us: dict[str, float],

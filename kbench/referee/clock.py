@@ -42,7 +42,11 @@ NOISY_SPREAD = 0.25  # between pairs, as a ratio; above it, and above 4 pooled s
 DISTURBED = 4.0  # spread of a reference's own times of a call; above it the timing is marked
 LONE_SHARE = 0.1  # of a lone call's time; what it may take longer than one of many before that is charged
 LONE_US = 100.0  # and this much beside
+EXCUSED = (
+    0.5  # of a reference's call; what its lone calls take longer than that is a disturbed machine's, and excuses nobody
+)
 MIN_LONE = 2  # lone calls a side, or nothing is said of them
+SLOWED = 1.5  # times a reference's lone call that one of its calls among many takes; only a disturbed machine does that
 CLASSES_US = (100.0, 1_000.0, 10_000.0)
 
 
@@ -205,6 +209,8 @@ def assess(
     strayed = max((fits[side, p].spread for side in sides[1:] for p in pairs), default=1.0)
     if strayed > DISTURBED:
         flags.append("noisy")
+    if any(fits[side, p].latency_us > SLOWED * fits[side, p].single_call_us for side in sides[1:] for p in pairs):
+        flags.append("noisy")
     spent = overhead(samples, fast_share)
     if any(spent > OVERHEAD_SHARE * max(s.elapsed_us for s in samples if s.side == side) for side in sides):
         flags.append("noisy")
@@ -227,14 +233,38 @@ def charge_us(found: Found, fits: Fits) -> float:
     """
     charges = []
     for pair in sorted({pair for _, pair in found}):
-        alone = {side: blocks.each_us[blocks.calls == 1] for (side, p), blocks in found.items() if p == pair}
-        if any(len(values) < MIN_LONE for values in alone.values()):
+        colder = _colder(found, fits, pair)
+        if colder is None:
             return 0.0
-        lone = {side: float(values.min()) for side, values in alone.items()}
-        colder = {side: lone_us - fits[side, pair].latency_us for side, lone_us in lone.items()}
         mine = colder.pop("candidate")
-        charges.append(mine - max([0.0, *colder.values()]) - LONE_SHARE * lone["candidate"] - LONE_US)
+        excused = (min(extra_us, EXCUSED * fits[side, pair].latency_us) for side, extra_us in colder.items())
+        charges.append(mine - max(0.0, *excused, 0.0))
     return max(0.0, min(charges))
+
+
+def is_colder_alone(samples: Sequence[BlockSample], baselines: Sequence[str], device: str, pair: int) -> bool:
+    """Whether the candidate's lone calls of a pair, so far, take longer than is allowed: then more of them tell more.
+
+    The fastest of few lone calls is late by chance, of the candidate's, which is then charged for it, as of the references',
+    which then excuse it.
+    """
+    own = [sample for sample in samples if sample.pair == pair]
+    sides = sides_of(own, baselines)
+    fast_share = 0.5 if device != "cpu" else FAST_SHARE
+    found = measured(own, sides, fast_share, device != "cpu")
+    colder = _colder(found, {key: fit_side(blocks, fast_share) for key, blocks in found.items()}, pair)
+    return colder is not None and colder["candidate"] > 0
+
+
+def _colder(found: Found, fits: Fits, pair: int) -> dict[str, float] | None:
+    """How much longer each side's fastest lone call takes than one of many, the candidate's less what is allowed. None where
+    there are too few of them."""
+    alone = {side: blocks.each_us[blocks.calls == 1] for (side, p), blocks in found.items() if p == pair}
+    if any(len(values) < MIN_LONE for values in alone.values()):
+        return None
+    colder = {side: float(values.min()) - fits[side, pair].latency_us for side, values in alone.items()}
+    colder["candidate"] -= LONE_SHARE * float(alone["candidate"].min()) + LONE_US
+    return colder
 
 
 def sides_of(samples: Sequence[BlockSample], baselines: Sequence[str]) -> list[str]:

@@ -31,6 +31,7 @@ SETTLING = (
 )
 REFERENCE_LIMIT_S = 300.0
 TRACES = 3  # before a policy is said to be broken
+MORE_LONE = 8  # rounds of one call at the end of a pair, while the fastest so far says that a call alone takes longer
 MOST_AGAIN = 8  # rounds in a row that say nothing
 MOST_BUSY = 3  # of them with work left behind done by the candidate; noise does that once
 THROTTLED = 0xE8  # NVML's bits for hardware slowdown, thermal slowdown (software, hardware) and power brake
@@ -135,6 +136,11 @@ class Judging:
                 self.new_weights()
                 for worker in sides.values():
                     self.give_weights(worker)
+        self.twin = False
+        for extra in range(MORE_LONE):
+            if not clock.is_colder_alone(self.samples, self.case.baselines, self.device.name, pair):
+                break
+            self.samples += self.round(sides, turn + 1 + extra, 1, pair)
         if pair == 0:
             self.trace(sides)
         with self.stage("workers"):
