@@ -22,7 +22,7 @@ demo: $(READY)  ## three problems a level on the CPU: shipped solutions and both
 	$(BIN)/python -m kbench.demo
 
 test: $(READY)  ## the tests
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses 2
 
 attack: $(READY)  ## every known cheat and every honest control against this installation
 	$(BIN)/python -m kbench attack

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,17 +13,24 @@ from kbench.evaluate import Session, Settings
 
 CANDIDATES = Path(__file__).parent / "candidates"
 EXPLOITS = Path(__file__).parent / "exploits"
-COMPUTE = ("test_prompts.py", "test_wire.py")  # slow, and no judge of anything
+JUDGING = (
+    "admission", "agent", "agent_workdir", "api", "attack", "build_faults", "judging", "kill", "naive_judge", "run", "run_models",
+    "rungs", "solutions",
+)  # fmt: skip
 HIDDEN_KEY = "kbench-canary-" + "100002"
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever judges or measures stands in one queue, which one worker takes; the other tests run beside it."""
-    for item in items:
-        judges = {"session", "naive"} & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("slow")
-        if judges and item.path.name not in COMPUTE:
-            item.add_marker(pytest.mark.xdist_group("judging"))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Of two workers one takes all that judges or measures, in order, and the other one the rest beside it."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Queues(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = Path(nodeid.partition("::")[0]).stem.removeprefix("test_")
+            return "judging" if file in JUDGING else file
+
+    return Queues(config, log)
 
 
 @pytest.fixture(scope="session")
