@@ -112,7 +112,8 @@ def _few_percent() -> Iterator[str]:
 
     yield (
         f"calls answered ahead of their time: up to {clock.LONE_SHARE:.0%} and {clock.LONE_US:.0f} us a call are not charged, "
-        f"since a lone call of an honest kernel costs that too"
+        f"since a lone call of an honest kernel costs that too; nor what eager's lone call costs more, up to "
+        f"{clock.EXCUSED_US / 1000:.0f} ms or a call of eager's"
     )
     yield f"work that shrinks in large blocks is a verdict from {clock.SHRINKS}x on, in every pair"
     yield f"an error up to {K_EAGER:.0f} times eager's own, plus {FLOOR_ULP:.0f} ulp of rms(y), is within budget"

@@ -177,7 +177,7 @@ def test_a_lone_call_that_is_cold_for_every_side_charges_nobody() -> None:
     assert speedup(samples).value == pytest.approx(4.0)
 
 
-def test_lone_calls_that_a_busy_machine_delays_excuse_no_more_than_half_of_eagers_call() -> None:
+def test_lone_calls_that_a_busy_machine_delays_excuse_no_more_than_a_call_of_eagers() -> None:
     # All calls answered in one, as above; the machine is so busy that a lone call waits 3 ms for its threads, of eager's too.
     alone = [BlockSample(side, 0, 1, 300.0 + 5000.0) for side in ("candidate", "eager") for _ in range(4)]
     samples = blocks("candidate", 0, 500.0) + blocks("eager", 0, 2000.0) + alone

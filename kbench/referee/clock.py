@@ -42,9 +42,7 @@ NOISY_SPREAD = 0.25  # between pairs, as a ratio; above it, and above 4 pooled s
 DISTURBED = 4.0  # spread of a reference's own times of a call; above it the timing is marked
 LONE_SHARE = 0.1  # of a lone call's time; what it may take longer than one of many before that is charged
 LONE_US = 100.0  # and this much beside
-EXCUSED = (
-    0.5  # of a reference's call; what its lone calls take longer than that is a disturbed machine's, and excuses nobody
-)
+EXCUSED, EXCUSED_US = 1.0, 1000.0  # of a reference's call, or this; beyond the larger its lone calls excuse nobody
 MIN_LONE = 2  # lone calls a side, or nothing is said of them
 SLOWED = 1.5  # times a reference's lone call that one of its calls among many takes; only a disturbed machine does that
 CLASSES_US = (100.0, 1_000.0, 10_000.0)
@@ -237,8 +235,10 @@ def charge_us(found: Found, fits: Fits) -> float:
         if colder is None:
             return 0.0
         mine = colder.pop("candidate")
-        excused = (min(extra_us, EXCUSED * fits[side, pair].latency_us) for side, extra_us in colder.items())
-        charges.append(mine - max(0.0, *excused, 0.0))
+        excused = (
+            min(extra_us, max(EXCUSED_US, EXCUSED * fits[side, pair].latency_us)) for side, extra_us in colder.items()
+        )
+        charges.append(mine - max([0.0, *excused]))
     return max(0.0, min(charges))
 
 
