@@ -147,6 +147,10 @@ class BlockSample:
         default_factory=dict
     )  # clocks, temperature, throttling, where the device tells
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.k <= LARGEST:
+            raise ValueError(f"a block of {self.side} has no such count of calls")
+
 
 @dataclass(frozen=True, slots=True)
 class Speedup:

@@ -78,7 +78,11 @@ def of_timing(timing: Timing, device: str) -> Iterator[str]:
     if not timing.samples:
         yield "its raw samples are missing"
         return
-    again = clock.assess(timing.samples, baselines, Calibration(), interval=False, device=device)
+    try:
+        again = clock.assess(timing.samples, baselines, Calibration(), interval=False, device=device)
+    except (ValueError, ArithmeticError) as error:
+        yield f"its samples give no time: {error}"
+        return
     for side, before in timing.latency_us.items():
         after = again.latency_us.get(side)
         if after is None or not math.isclose(before, after, rel_tol=TOLERANCE):
