@@ -12,7 +12,7 @@ from kbench.errors import ProblemError
 from kbench.evaluate import Session, Settings, problem_case
 from kbench.extract import detect_language, extract
 from kbench.models import Model, Reply, Request
-from kbench.referee.case import MIN_SLOTS, ProblemCase
+from kbench.referee.case import MIN_SLOTS
 from kbench.refine import (
     Played,
     best_of,
@@ -92,9 +92,7 @@ class Attempts:
         for first in range(0, len(names), SURVEYED_AT_ONCE):
             of_these = set(names[first : first + SURVEYED_AT_ONCE])
             some = [request for request in requests if request.problem.id in of_these]
-            self._survey(
-                [problem_case(problem, self.settings) for problem in {r.problem.id: r.problem for r in some}.values()]
-            )
+            self._survey([request.problem for request in some])
             self._looked_at(first, len(names))
             yield [
                 r for r in some if r.problem.id not in self.broken and not self._too_large(Candidate(r, Reply(), None))
@@ -106,8 +104,7 @@ class Attempts:
             if asked.reply is None:
                 self._failed(asked)
         candidates = [self._candidate(asked) for asked in batch if asked.reply is not None]
-        wanted = {c.request.problem.id: c.request.problem for c in candidates if c.solution is not None}
-        self._survey([problem_case(problem, self.settings) for problem in wanted.values()])
+        self._survey([c.request.problem for c in candidates if c.solution is not None])
         judgeable = [c for c in candidates if c.solution is not None and not self._too_large(c)]
         for candidate in candidates:
             if candidate.solution is None:
@@ -140,11 +137,12 @@ class Attempts:
             self._record(candidate, replace(record, status=None, not_run=reason))
         return reason is not None
 
-    def _survey(self, cases: Sequence[ProblemCase]) -> None:
+    def _survey(self, problems: Sequence[Problem]) -> None:
         """Asks what the problems are built with and how large they are, many in one sandbox; a suite has hundreds.
 
         Those that cannot be loaded are `broken` from here on.
         """
+        cases = [problem_case(problem, self.settings) for problem in {p.id: p for p in problems}.values()]
         for first in range(0, len(cases), SURVEYED_AT_ONCE):
             batch = [case for case in cases[first : first + SURVEYED_AT_ONCE] if case.id not in self.broken]
             while batch:

@@ -83,7 +83,7 @@ def _again(record: Record, run: Run, problem: Problem | None, session: Judge) ->
     if problem.content_hash != run.info.problems[record.problem_id]:
         return Again(record.key, "its problem has changed since", "")
     path = run.folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
-    data = read_plain(path) if ".." not in path.parts else None
+    data = read_plain(path)
     if data is None:
         return Again(record.key, "its solution is not stored", "")
     source = data.decode("utf-8", "surrogateescape")

@@ -11,7 +11,7 @@ from enum import StrEnum
 SCHEMA_VERSION = 1  # of everything written to disk; a reader refuses a newer one
 LARGEST = 1e15  # of any figure that is stored: microseconds, tokens, dollars; beyond it arithmetic loses its meaning
 MOST_SPEEDUP = 1e9
-LONGEST_NAME = 200  # of a problem: it is a file's name in every results folder
+LONGEST_NAME = 200  # of a run or a problem: both are folders under results/
 
 
 class Status(StrEnum):
@@ -308,6 +308,21 @@ class AgentFacts:
     contract: str = ""
 
 
+def _check_place(name: str) -> None:
+    """ValueError where the name of a run or a problem is no folder below the one that it belongs in."""
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"a name of {len(name)} characters, at most {LONGEST_NAME} can be: {name[:20]!r}...")
+    _check_printable(name)
+    if any(part in ("", ".", "..") for part in name.split("/")):
+        raise ValueError(f"a name that leads elsewhere: {name!r}")
+
+
+def _check_printable(name: str) -> None:
+    """ValueError for what would move a reader's cursor, or begin a line of its own in a log."""
+    if not name.isprintable():
+        raise ValueError(f"a name with control characters: {name!r}")
+
+
 def attempt_key(problem_id: str, sample: int) -> str:
     return f"{problem_id}#{sample}"
 
@@ -344,10 +359,7 @@ class Record:
             object.__setattr__(self, "key", key)
         if self.key != key or self.sample < 0:
             raise ValueError(f"attempt {self.key!r} is sample {self.sample} of {self.problem_id}")
-        if len(self.problem_id) > LONGEST_NAME:
-            raise ValueError(
-                f"the name of a problem has {len(self.problem_id)} characters, at most {LONGEST_NAME} can be"
-            )
+        _check_place(self.problem_id)
         if (self.status is None) == (self.not_run is None):
             raise ValueError(f"{key} has a status or a reason why it is not run, never both or neither")
         if self.verdict is not None and self.verdict.status is not self.status:
@@ -377,8 +389,6 @@ class RunInfo:
     schema: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
-        for name in (self.run_id, str(self.config.get("model", "")), *self.problems):
-            if not name.isprintable():  # it would move a reader's cursor, or begin a line of its own in a log
-                raise ValueError(f"a name with control characters: {name!r}")
-        if any(len(name) > LONGEST_NAME for name in (self.run_id, *self.problems)):
-            raise ValueError(f"the name of a run or of a problem has more than {LONGEST_NAME} characters")
+        _check_printable(str(self.config.get("model", "")))
+        for name in (self.run_id, *self.problems):
+            _check_place(name)

@@ -28,9 +28,7 @@ from typing import Any
 import torch
 
 TIMED_CALLS = 10
-SAMPLED_S = (
-    0.2  # of the reference at least, where it is timed before the outputs are compared: enough for late work to be done
-)
+SAMPLED_S = 0.2  # of the reference, timed before outputs are compared: enough for late work to be done
 REFERENCE_RUNS = 6  # to see whether it is deterministic
 LIMIT_S = 60.0
 SEED = 42

@@ -277,6 +277,8 @@ def test_a_history_is_named_by_a_pattern_under_the_results_or_by_a_path(tmp_path
         lambda r: r.update(reply={"model": "m", "cost_usd": -1.0}),
         lambda r: r.update(problem_id="level1/" + "x" * 500, key=""),
         lambda r: r.update(sample=-1, key=""),
+        lambda r: r.update(problem_id="level1/../../../../etc", key=""),
+        lambda r: r.update(problem_id="/etc", key=""),
         lambda r: r["verdict"].update(detail=json.loads("[" * 500 + "]" * 500)),
     ],
 )
@@ -330,9 +332,8 @@ def split(problems: int, correct: int, rate: float | None, mean: float | None) -
     assert rate is not None
     assert mean is not None
     fast = round(rate * problems)
-    least = (
-        max(0.0, -math.log(mean)) * fast / max(correct - fast, 1)
-    )  # that the slow ones must be slower for the mean to hold
+    # The slow ones are slower by so much at least, or the mean would not hold.
+    least = max(0.0, -math.log(mean)) * fast / max(correct - fast, 1)
     slow_log = min(math.log(mean), 0.0) - least - 0.1
     fast_log = (correct * math.log(mean) - (correct - fast) * slow_log) / fast
     assert fast_log > 0

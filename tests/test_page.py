@@ -122,10 +122,11 @@ def test_a_problems_id_leads_nowhere_but_into_the_run(tmp_path: Path) -> None:
     secret = tmp_path / "secret" / "0" / "solution.py"
     secret.parent.mkdir(parents=True)
     secret.write_text("not yours")
-    climbing = record("level1/../../../secret", solution_hash="0" * 64)
-    assert (tmp_path / "run/artifacts" / climbing.problem_id / "0" / "solution.py").resolve() == secret
+    climbing = "level1/../../../secret"
+    assert (tmp_path / "run/artifacts" / climbing / "0" / "solution.py").resolve() == secret
     (tmp_path / "run/artifacts/level1").mkdir(parents=True)
-    assert details(climbing, tmp_path / "run")["code"] is None
+    with pytest.raises(ValueError, match="leads elsewhere"):  # a reader of such a run refuses its line
+        details(record(climbing, solution_hash="0" * 64), tmp_path / "run")
 
 
 def test_slugs_are_safe_and_never_shared() -> None:

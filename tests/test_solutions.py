@@ -58,9 +58,7 @@ def test_each_wrong_solution_gets_its_status_from_one_command(
     records = map(json.loads, (tmp_path / "wrong" / "attempts.jsonl").read_text().splitlines())
     given = {Path(record["origin"]).name: record["status"] for record in records}
     policy = "019_relu__policy.py"
-    for _ in range(
-        3
-    ):  # on a busy machine Python's own time can look like own work in one trace of a judging: never an accusation
+    for _ in range(3):  # where a busy machine lets Python's own time look like own work, in one trace of a judging
         if given[policy] != Status.CORRECT:
             break
         command = ("eval", "--solution", str(SOLUTIONS / "wrong" / policy), "--problem", "level1/019_relu")

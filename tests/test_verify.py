@@ -71,6 +71,10 @@ def test_an_untouched_run_has_no_findings(tmp_path: Path) -> None:
     assert findings(stored(tmp_path)) == []
 
 
+def test_a_run_may_be_named_by_any_path(tmp_path: Path) -> None:
+    assert findings(stored(tmp_path / "run") / ".." / "run") == []
+
+
 def faster(record: Record) -> Record:
     if record.verdict is None or record.verdict.timing is None:
         return record

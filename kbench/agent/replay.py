@@ -10,6 +10,7 @@ from kbench.agent.judge import Judge
 from kbench.agent.trajectory import NAME, source_name, whole_events
 from kbench.codec import decode
 from kbench.extract import detect_language
+from kbench.files import read_plain
 from kbench.source import source_hash
 from kbench.types import Problem, Snapshot, Solution
 
@@ -37,10 +38,11 @@ def replay(
 
 
 def _again(folder: Path, problem: Problem, key: str, origin: str, judge: Judge, then: Snapshot) -> Again:
-    path = folder / source_name(then.solution_hash)
-    if ".." in path.parts or not path.is_file():
+    name = source_name(then.solution_hash)
+    data = read_plain(folder / name) if Path(name).name == name else None
+    if data is None:
         return Again(key, then.turn, "its source is not stored", "")
-    source = path.read_bytes().decode("utf-8", "surrogateescape")
+    source = data.decode("utf-8", "surrogateescape")
     if source_hash(source) != then.solution_hash:
         return Again(key, then.turn, "the stored source is not the one that was judged", "")
     ask = judge.verify if then.kind == "verify" else judge.profile

@@ -105,7 +105,7 @@ def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> 
     for name in wanted:
         paths = sorted(place.glob("prompt.*.txt"))[-1:] if name == "prompt" else [place / name]
         for path in paths:
-            data = read_plain(path) if ".." not in path.parts else None
+            data = read_plain(path)
             if data is not None:
                 click.echo(data.decode("utf-8", "replace"))
 

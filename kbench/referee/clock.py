@@ -114,6 +114,15 @@ def fit_side(blocks: Blocks, fast_share: float) -> SideFit:
     )
 
 
+def fits_of(found: Found, share: float) -> Fits:
+    return {key: fit_side(blocks, share) for key, blocks in found.items()}
+
+
+def fast_share(device: str) -> float:
+    """The quantile of a side's blocks that is taken for its time."""
+    return FAST_SHARE if device == "cpu" else 0.5
+
+
 def weighted_quantile(values: Figures, weights: Figures, share: float) -> float:
     """The smallest value at or below which `share` of the weight lies."""
     order = np.argsort(values)
@@ -184,10 +193,9 @@ def assess(
     """Timing from raw blocks: per pair a time for each side, per baseline the geometric mean of the pairs' ratios."""
     pairs = sorted({s.pair for s in samples})
     sides = sides_of(samples, baselines)
-    on_gpu = device != "cpu"
-    fast_share = 0.5 if on_gpu else FAST_SHARE
-    found = measured(samples, sides, fast_share, on_gpu)
-    fits = {key: fit_side(blocks, fast_share) for key, blocks in found.items()}
+    on_gpu, fast = device != "cpu", fast_share(device)
+    found = measured(samples, sides, fast, on_gpu)
+    fits = fits_of(found, fast)
     latency = {side: float(np.median([fits[side, p].latency_us for p in pairs])) for side in sides}
     charged_us = charge_us(found, fits)
     share = latency["candidate"] / (latency["candidate"] + charged_us)
@@ -209,7 +217,7 @@ def assess(
         flags.append("noisy")
     if any(fits[side, p].latency_us > SLOWED * fits[side, p].single_call_us for side in sides[1:] for p in pairs):
         flags.append("noisy")
-    spent = overhead(samples, fast_share)
+    spent = overhead(samples, fast)
     if any(spent > OVERHEAD_SHARE * max(s.elapsed_us for s in samples if s.side == side) for side in sides):
         flags.append("noisy")
     if charged_us:
@@ -249,10 +257,9 @@ def is_colder_alone(samples: Sequence[BlockSample], baselines: Sequence[str], de
     which then excuse it.
     """
     own = [sample for sample in samples if sample.pair == pair]
-    sides = sides_of(own, baselines)
-    fast_share = 0.5 if device != "cpu" else FAST_SHARE
-    found = measured(own, sides, fast_share, device != "cpu")
-    colder = _colder(found, {key: fit_side(blocks, fast_share) for key, blocks in found.items()}, pair)
+    fast = fast_share(device)
+    found = measured(own, sides_of(own, baselines), fast, device != "cpu")
+    colder = _colder(found, fits_of(found, fast), pair)
     return colder is not None and colder["candidate"] > 0
 
 
@@ -290,7 +297,7 @@ def shrinks(samples: Sequence[BlockSample], baselines: Sequence[str], device: st
     """
     sides = sides_of(samples, baselines)
     found = measured(samples, sides, 0.5, device != "cpu")
-    fits = {key: fit_side(blocks, 0.5) for key, blocks in found.items()}
+    fits = fits_of(found, 0.5)
     pairs = sorted({s.pair for s in samples})
     excess = [
         fits["candidate", p].shrinkage / max(1.0, *(fits[side, p].spread for side in sides[1:]), 1.0) for p in pairs

