@@ -88,8 +88,8 @@ def tango_interval(gains: float, losses: float, n: float, z: float) -> tuple[flo
 def ratio_interval(log_differences: Sequence[float], level: float = 0.95) -> Interval | None:
     """Bootstrap interval of the geometric mean ratio from one log-ratio a problem. None of fewer than two problems.
 
-    Simulated coverage at 50-250 problems: 94-98 %; at 24 problems of which a handful move a lot and the others not at
-    all, 91 %: so few events do not tell their spread.
+    Simulated coverage at 24-250 problems: 93-97 % of one spread, skewed or not, 93-98 % of two mixed. Where one to five
+    problems alone move a lot, 93-99 % at 50-250, and less at 24: so few events do not tell their spread.
     """
     bounds = bootstrap_interval(log_differences, level)
     return None if bounds is None else Interval(math.exp(bounds.low), math.exp(bounds.high), level)
