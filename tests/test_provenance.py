@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kbench.referee.provenance import Shares, policy_gate, shares_of
+from kbench.referee.provenance import Shares, is_plain, policy_gate, quieter, shares_of
 
 EAGER = {"call": 20.0, "aten::convolution": 900.0, "aten::relu": 60.0, "aten::add": 40.0, "aten::empty": 5.0}
 
@@ -31,6 +31,24 @@ def test_the_same_operators_under_another_name_are_no_own_work() -> None:
 def test_a_fused_tail_behind_a_library_product_is_own_work() -> None:
     assert gate("custom", {"call": 20.0 + 30.0, "aten::convolution": 900.0}) is True
     assert gate("pure", {"call": 20.0 + 30.0, "aten::convolution": 900.0}) is False
+
+
+def test_what_a_busy_machine_adds_to_one_trace_is_gone_after_the_next() -> None:
+    busy = shares_of({"call": 200.0, "aten::convolution": 850.0, "aten::relu": 90.0})
+    idle = shares_of({"call": 22.0, "aten::convolution": 900.0, "aten::relu": 60.0, "aten::add": 40.0})
+    reference = shares_of(EAGER)
+    assert policy_gate("custom", busy, reference).passed is True
+    assert not is_plain(busy, reference)
+    assert quieter(busy, idle) == Shares(
+        22.0, False, {"aten::convolution": 850.0, "aten::relu": 60.0, "aten::add": 40.0}
+    )
+    assert policy_gate("custom", quieter(busy, idle), reference).passed is False
+
+
+def test_that_one_trace_of_two_ran_compiled_code_is_kept() -> None:
+    compiled = shares_of({"call": 500.0, "CompiledFxGraph": 1.0})
+    assert quieter(compiled, shares_of({"call": 500.0})).compiled
+    assert quieter(None, compiled) == compiled
 
 
 def test_leaving_operators_out_is_not_enough() -> None:

@@ -57,13 +57,6 @@ def test_each_wrong_solution_gets_its_status_from_one_command(
     assert code == 0
     records = map(json.loads, (tmp_path / "wrong" / "attempts.jsonl").read_text().splitlines())
     given = {Path(record["origin"]).name: record["status"] for record in records}
-    policy = "019_relu__policy.py"
-    for _ in range(3):  # where a busy machine lets Python's own time look like own work, in one trace of a judging
-        if given[policy] != Status.CORRECT:
-            break
-        command = ("eval", "--solution", str(SOLUTIONS / "wrong" / policy), "--problem", "level1/019_relu")
-        told = run(capsys, *command, "--quick", "--baseline", "eager", "--json")[1]
-        given[policy] = json.loads(told)["status"]
     assert given == {name: asked_for(name) for name in WRONG}
     assert len(re.findall(r"built level1/019_relu", err)) == 7  # the two without code are not
 

@@ -30,7 +30,7 @@ SETTLING = (
     3  # rounds; after them no block of a steady candidate meets a fresh page, which costs 5 us under a hypervisor
 )
 REFERENCE_LIMIT_S = 300.0
-TRACES = 3  # before a policy is said to be broken
+TRACES = 3  # where one does not say plainly that a policy is kept
 MORE_LONE = 8  # rounds of one call at the end of a pair, while the fastest so far says that a call alone takes longer
 MOST_AGAIN = 8  # rounds in a row that say nothing
 MOST_BUSY = 3  # of them with work left behind done by the candidate; noise does that once
@@ -195,14 +195,15 @@ class Judging:
     def trace(self, sides: dict[str, Worker]) -> None:
         """Calls under the worker's own profiler, candidate and eager: who did the work, as they tell it.
 
-        Noise can hide what own kernels do, and make nothing appear that they do not: the best of a few counts.
+        A busy machine can hide what own kernels do, and make Python's time look like theirs: of a few traces the quietest counts.
         """
+        eager: provenance.Shares | None = None
         with self.stage("provenance"):
             for _ in range(TRACES):
-                found = {side: self.traced(sides[side]) for side in ("candidate", "eager") if side in sides}
-                self.shares = found["candidate"]
-                self.policy = provenance.policy_gate(self.case.policy, found["candidate"], found.get("eager"))
-                if self.policy.passed:
+                self.shares = provenance.quieter(self.shares, self.traced(sides["candidate"]))
+                eager = provenance.quieter(eager, self.traced(sides["eager"])) if "eager" in sides else None
+                self.policy = provenance.policy_gate(self.case.policy, self.shares, eager)
+                if self.policy.passed and (self.case.policy == "any" or provenance.is_plain(self.shares, eager)):
                     return
 
     def traced(self, worker: Worker) -> provenance.Shares:

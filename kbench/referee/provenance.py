@@ -14,6 +14,7 @@ from kbench.types import Gate
 
 POLICIES = ("any", "custom", "pure")
 OWN_SHARE = 0.10  # custom: at least this share of a call's time in own code, above what eager's Python costs
+PLAIN_SHARE = 0.3  # so much of it is own code whatever the machine did meanwhile; with less, one trace does not decide
 STAND_IN_SHARE = (
     0.01  # of a call's time in own code that stands in for operators of the reference, beside a large product
 )
@@ -66,6 +67,24 @@ def shares_of(operators_us: dict[str, float]) -> Shares:
     return Shares(own, compiled, library)
 
 
+def quieter(before: Shares | None, found: Shares) -> Shares:
+    """Of two traces of a worker the less of each kind: what else the machine did only ever adds."""
+    if before is None:
+        return found
+    library = {name: min(spent, before.library.get(name, spent)) for name, spent in found.library.items()}
+    return Shares(min(before.own_us, found.own_us), before.compiled or found.compiled, before.library | library)
+
+
+def is_plain(candidate: Shares, eager: Shares | None) -> bool:
+    """Whether so much is own code that no disturbance of one trace could have made it up."""
+    return _own_us(candidate, eager) >= PLAIN_SHARE * candidate.total_us
+
+
+def _own_us(candidate: Shares, eager: Shares | None) -> float:
+    """In own code, above what eager's Python costs."""
+    return max(0.0, candidate.own_us - (eager.own_us if eager is not None else 0.0))
+
+
 def replaced_us(candidate: Shares, eager: Shares | None) -> float:
     """Time that eager spends in operators which the candidate does not call at all."""
     if eager is None:
@@ -108,8 +127,7 @@ def replaces_much(candidate: Shares, eager: Shares | None) -> bool:
 
 def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
     """The gate of `--policy`, with its evidence labelled as the candidate's own."""
-    overhead = eager.own_us if eager is not None else 0.0
-    own_us = max(0.0, candidate.own_us - overhead)
+    own_us = _own_us(candidate, eager)
     own_share = own_us / candidate.total_us
     replaces = stands_in(candidate, eager, own_us) or replaces_much(candidate, eager)
     library_share = candidate.library_us / candidate.total_us
