@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from .fake_provider import KEY, Answer, FakeProvider
 
 Play = Callable[..., Record]
 DONE = Answer("That is it.")
+DAEMON_S = f"1000.{os.getpid()}"  # as long as no other process sleeps
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +153,11 @@ def test_hostile_episodes_end_as_they_should(play: Play, tmp_path: Path) -> None
             bash(forged),
             bash("cat /etc/shadow; ls /opt /root /home; env"),
             bash("python3 -c \"import socket; socket.create_connection(('127.0.0.1', 22), 1)\""),
-            bash("(setsid sleep 1000 &) ; head -c 700M /dev/zero > filler; ls -la filler; rm filler"),
+            bash(
+                f"(setsid nohup sh -c 'echo $$ > pid; exec sleep {DAEMON_S}' >/dev/null 2>&1 &) ; sleep 0.5; "
+                "kill -0 $(cat pid) && echo alive"
+            ),
+            bash("head -c 700M /dev/zero > filler; ls -la filler; rm filler"),
             bash("for i in $(seq 2000); do sleep 100 & done; echo forked"),
             bash("kill -9 -1; echo still"),
             says(call("verify")),
@@ -162,7 +169,7 @@ def test_hostile_episodes_end_as_they_should(play: Play, tmp_path: Path) -> None
     assert facts is not None
     assert record.status is Status.REFUSED
     assert facts.stop_reason == "refused"
-    assert facts.turns == 9
+    assert facts.turns == 10
     assert [s.status for s in facts.snapshots] == [Status.INCORRECT]
     assert facts.snapshots[0].changed == ("utils/verification.py",)
     assert facts.reward == -1
@@ -171,9 +178,18 @@ def test_hostile_episodes_end_as_they_should(play: Play, tmp_path: Path) -> None
     assert "root:x:" not in seen[3]
     assert "API_KEY" not in seen[3]
     assert "refused" in seen[4] or "unreachable" in seen[4] or "Error" in seen[4]
-    assert "No space left" in seen[5] or "File too large" in seen[5] or "limit exceeded" in seen[5]
-    assert "it is started again, with the files" in seen[7]
-    assert "[FAIL] incorrect" in seen[8]
+    assert "alive" in seen[5]
+    assert "No space left" in seen[6] or "File too large" in seen[6] or "limit exceeded" in seen[6]
+    assert "it is started again, with the files" in seen[8]
+    assert "[FAIL] incorrect" in seen[9]
+    assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if DAEMON_S in _command_line(path)]
+
+
+def _command_line(path: Path) -> str:
+    """Of a process that may have ended since."""
+    with contextlib.suppress(OSError):
+        return path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    return ""
 
 
 def test_malformed_calls_are_answered_and_counted_and_a_loop_ends_at_the_last_turn(play: Play, tmp_path: Path) -> None:
