@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
+from kbench import registry, sandbox
 from kbench.cli import main
+from kbench.codec import decode, encode
+from kbench.evaluate import Settings, problem_case
+from kbench.findings import Outcome
+from kbench.referee.client import Examined
+from kbench.referee.lane import Lane
+from kbench.referee.stand import Stand
 
 HEAD = """
 import numpy
@@ -154,3 +161,25 @@ def test_a_shipped_problem_of_every_level_is_admitted_in_its_odd_shape(tmp_path:
     code, admissions, _ = called("--shapes", "odd", "--results", str(tmp_path), *chosen)
     assert (code, len(admissions)) == (0, 3)
     assert all(admission["killed"] == admission["mutants"] > 10 for admission in admissions)
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_where_memory_holds_few_families_at_once_all_of_them_are_looked_at_in_turn(
+    at_once: int, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stand, "needed_bytes", lambda self, families: 0 if families <= at_once else 1 << 60)
+    (problem,) = registry.select(registry.discover(suite), (1,), ["14_shifted"], None)
+    case = problem_case(problem, Settings(device="cpu", shapes="small"))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    lane = Lane(sandbox.choose(), tmp_path, scratch)
+    try:
+        found = decode(Examined, lane.admit({"problem": encode(case), "quick": True, "values_only": False})["found"])
+    finally:
+        lane.close()
+    (naive,) = (trial for trial in found.trials if "the maximum is not taken off" in trial.mutant)
+    assert (naive.outcome, naive.families) == (Outcome.KILLED, ("default", "large"))
+    values = [finding.evidence for finding in found.findings if finding.check == "values"]
+    assert [sum(family in told for told in values) for family in ("default", "large")] == [1, 1]
+    assert len(values) == 2 // at_once
+    assert all(trial.outcome is not Outcome.SURVIVED for trial in found.trials)

@@ -6,6 +6,7 @@ passes the comparison. What passes is named. The comparison and its budgets are 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -35,6 +36,34 @@ NAMED = 6  # mutants in a sentence; all of them stand in --json
 WHERE_INITIAL = "with the weights as constructed, "
 
 
+@dataclass
+class UnderWay:
+    """A mutant and how it fared so far."""
+
+    mutant: Mutant
+    families: list[str] = field(default_factory=list)
+    worst: Reception | None = None  # the refusal, or what came nearest to one
+    equivalent: bool = True  # where it was admitted it was the right answer
+
+    @property
+    def refused(self) -> bool:
+        return self.worst is not None and bool(self.worst.refusal)
+
+    def ended(self) -> Trial:
+        if self.worst is None:
+            return self.trial(Outcome.EQUIVALENT, "it does not apply")
+        if self.worst.refusal:
+            return self.trial(Outcome.KILLED, self.worst.refusal)
+        if self.equivalent:
+            return self.trial(Outcome.EQUIVALENT, "the same function in fp64")
+        share = f"at {self.worst.share:.2g} of the budget" if self.worst.share is not None else "every index is right"
+        return self.trial(Outcome.SURVIVED, f"admitted, {share}")
+
+    def trial(self, outcome: Outcome, told: str) -> Trial:
+        error = self.worst.error if self.worst is not None else None
+        return Trial(self.mutant.name, self.mutant.group, outcome, tuple(self.families), error, told)
+
+
 class Examiner:
     """Collects findings and trials about the problem on one stand."""
 
@@ -55,27 +84,23 @@ class Examiner:
         self.facts |= {"rms": float(right.square().mean().sqrt()), "largest": float(right.abs().max())}
         if values_only:
             return
-        self.fits()
         assert stand.oracle is not None
         self.facts["call_us"] = float(stand.oracle.ask(do="pace", base=stand.layout.slots[0])["call_us"])
         self.deterministic()
-        self.values("")
-        if self.constant:
+        if not self.values(""):
             return
         outline = stand.oracle.ask(do="outline", base=stand.layout.slots[0])
-        self.tried(list(mutants.in_lane(stand)))
-        self.tried(list(mutants.in_process(stand, outline, self.quick)))
+        kinds = [*mutants.in_lane(stand), *mutants.in_process(stand, outline, self.quick)]
+        self.trials = self.tried(kinds, "")
+        if self.constant:
+            return
+        for group in dict.fromkeys(mutant.group for mutant in kinds):
+            self.judge_group(group, [trial for trial in self.trials if trial.group == group])
         self.idle(outline["idle"])
         if stand.description["state"]:
             self.initial_weights()
         if not self.quick:
             self.compiled()
-
-    def fits(self) -> None:
-        left = len(self.stand.problem.families) - len(self.stand.families)
-        if left:
-            names = ", ".join(self.stand.problem.families[-left:])
-            self.say("every value family", Standing.UNKNOWN, f"no memory for {names}")
 
     def deterministic(self) -> None:
         """The same seeds give the same inputs; other seeds others; the same call the same answer."""
@@ -95,16 +120,17 @@ class Examiner:
         elif not unlike:
             self.say("deterministic", Standing.OK, "one seed gives the same inputs, weights and outputs, bit for bit")
 
-    def values(self, where: str) -> None:
-        """Finite, resolved by fp32, and of a size that a tolerance can tell from nothing."""
+    def values(self, where: str) -> bool:
+        """Finite, resolved by fp32, and of a size that a tolerance can tell from nothing; False where it is constant."""
         stand = self.stand
         checked = 0
-        for place in range(0, stand.spare, 2):
+        for place in stand.firsts:
             for output in range(len(stand.layout.outputs)):
                 checked += self.value_of(place, output, where)
-        if checked == stand.spare // 2 * len(stand.layout.outputs):
+        if checked == len(stand.firsts) * len(stand.layout.outputs):
             families = ", ".join(stand.families)
             self.say(f"{where}values", Standing.OK, f"finite, and eager agrees with fp64 in {families}")
+        return not self.constant
 
     def value_of(self, place: int, output: int, where: str) -> bool:
         stand = self.stand
@@ -132,13 +158,18 @@ class Examiner:
             self.say(f"{where}values", Standing.FAULT, told)
         return len(self.findings) == found
 
-    def tried(self, tried: list[Mutant]) -> None:
-        """Tries mutants of one kind of making, and says of each group what survived."""
-        begun = len(self.trials)
-        for mutant in tried:
-            self.trials.append(self.trial(mutant))
-        for group in dict.fromkeys(mutant.group for mutant in tried):
-            self.judge_group(group, [trial for trial in self.trials[begun:] if trial.group == group])
+    def tried(self, kinds: list[Mutant], where: str) -> list[Trial]:
+        """Each mutant on one value family after another until it is refused; the families of later groups are looked at too."""
+        stand, under_way = self.stand, [UnderWay(mutant) for mutant in kinds]
+        for group in stand.groups:
+            if group != stand.families:
+                stand.turn_to(group)
+                if not self.values(where):
+                    break
+            for one in under_way:
+                if not one.refused:
+                    self.try_on(one)
+        return [one.ended() for one in under_way]
 
     def judge_group(self, group: str, trials: list[Trial]) -> None:
         check, meaning = MUST[group]
@@ -154,28 +185,21 @@ class Examiner:
             told = f"{named(near)}: off by {max(t.error or 0.0 for t in near):.1e} at most, so a tolerance of 1e-2 lets it pass"
             self.say(check, Standing.DOUBT, told)
 
-    def trial(self, mutant: Mutant) -> Trial:
-        """Tried on one family after another until it is refused."""
-        stand, tried = self.stand, []
-        worst: Reception | None = None
-        for place in range(0, stand.spare, 2):
-            tried.append(stand.families[place // 2])
-            found = self.received(mutant, place)
+    def try_on(self, one: UnderWay) -> None:
+        """On the families of the group that is drawn, until it is refused."""
+        stand, applied = self.stand, False
+        for place in stand.firsts:
+            one.families.append(stand.families[place // 2])
+            found = self.received(one.mutant, place)
             if found is None:
                 continue
-            if worst is None or found.refusal or (found.share or 0) > (worst.share or 0):
-                worst = found
+            applied = True
+            if one.worst is None or found.refusal or (found.share or 0) > (one.worst.share or 0):
+                one.worst = found
             if found.refusal:
-                return self.ended(mutant, Outcome.KILLED, tried, worst, found.refusal)
-        if worst is None:
-            return self.ended(mutant, Outcome.EQUIVALENT, tried, worst, "it does not apply")
-        if self.is_equivalent(mutant):
-            return self.ended(mutant, Outcome.EQUIVALENT, tried, worst, "the same function in fp64")
-        share = f"at {worst.share:.2g} of the budget" if worst.share is not None else "every index is right"
-        return self.ended(mutant, Outcome.SURVIVED, tried, worst, f"admitted, {share}")
-
-    def ended(self, mutant: Mutant, outcome: Outcome, tried: list[str], seen: Reception | None, told: str) -> Trial:
-        return Trial(mutant.name, mutant.group, outcome, tuple(tried), seen.error if seen else None, told)
+                return
+        if applied:
+            one.equivalent = one.equivalent and self.is_equivalent(one.mutant)
 
     def received(self, mutant: Mutant, place: int) -> Reception | None:
         """The first refusal among the outputs, else the reception nearest to one; None where the mutant does not apply."""
@@ -202,7 +226,7 @@ class Examiner:
         stand = self.stand
         if mutant.group in ("null", "axis", "input", "parameter"):
             return False
-        places = range(0, stand.spare, 2)
+        places = stand.firsts
         if mutant.made is not None:
             assert mutant.output is not None
             answers = ((mutant.made(stand, place, mutant.output), place) for place in places)
@@ -211,17 +235,16 @@ class Examiner:
 
     def idle(self, operators: list[str]) -> None:
         for name in operators:
-            told = f"{name} hands on what it is given, in family {self.stand.families[0]}"
+            told = f"{name} hands on what it is given, in family {self.stand.groups[0][0]}"
             self.say("every operator counts", Standing.DOUBT, told)
 
     def initial_weights(self) -> None:
         """The same values, and the null solutions, with the weights that the constructor gives."""
         self.stand.draw(randomised=False)
-        self.values(WHERE_INITIAL)
-        if self.constant:
+        if not self.values(WHERE_INITIAL):
             return
         nulls = [mutant for mutant in mutants.in_lane(self.stand) if mutant.group == "null"]
-        through = [trial for trial in map(self.trial, nulls) if trial.outcome is Outcome.SURVIVED]
+        through = [trial for trial in self.tried(nulls, WHERE_INITIAL) if trial.outcome is Outcome.SURVIVED]
         if through:
             told = f"{named(through)} admitted ({through[0].told})"
             self.say(f"{WHERE_INITIAL}{MUST['null'][0]}", Standing.FAULT, told)

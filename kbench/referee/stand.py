@@ -36,7 +36,10 @@ class Reception:
 
 
 class Stand(Bench):
-    """Two calls of every value family. Place 2f is the first call of family f, 2f + 1 the second, the last one a variant's."""
+    """Two calls of every value family of a group, of as many families as memory holds at once; one group after another.
+
+    Place 2f is the first call of the group's family f, 2f + 1 the second; `spare` is the slot, and the place of an answer, of no call.
+    """
 
     def prepare(self, compiled: bool) -> None:
         self.references.box.wait_ready()
@@ -46,37 +49,46 @@ class Stand(Bench):
         self.description = self.oracle.describe(self.problem, self.path, new_seed())
         if self.description["stochastic"]:
             raise ProblemError("forward is random: two calls on one input differ, so no kernel can be judged by it")
-        self.families = self.fitting_families()
-        places = 2 * len(self.families) + 1
+        self.groups = self.family_groups()
+        self.families = self.groups[0]
+        self.spare = 2 * len(self.families)
+        places = self.spare + 1
         self.layout = lay_out(self.description, slots=places, checked=places)
         self.oracle.map(self.layout, self.description["arguments"])
         self.checks = Checks(self, QUICK, Stages())
         self.master_seed = new_seed()
         self.selected: set[tuple[int, int]] = set()
 
-    def fitting_families(self) -> tuple[str, ...]:
-        """As many of the problem's value families as memory has room for, in their order; at least one."""
+    def family_groups(self) -> list[tuple[str, ...]]:
+        """The problem's value families in their order, as many in each group as memory has room for; at least one."""
         free = environment.available_bytes() if self.problem.device == "cpu" else torch.cuda.mem_get_info()[0]
-        families = self.problem.families
-        for count in range(len(families), 1, -1):
-            layout = lay_out(self.description, slots=2 * count + 1, checked=2 * count + 1)
-            if layout.region_bytes + layout.expected_bytes <= MEMORY_SHARE * free:
-                return families[:count]
-        return families[:1]
+        families, size = self.problem.families, len(self.problem.families)
+        while size > 1 and self.needed_bytes(size) > MEMORY_SHARE * free:
+            size -= 1
+        return [families[first : first + size] for first in range(0, len(families), size)]
+
+    def needed_bytes(self, families: int) -> int:
+        layout = lay_out(self.description, slots=2 * families + 1, checked=2 * families + 1)
+        return layout.region_bytes + layout.expected_bytes
 
     @property
-    def spare(self) -> int:
-        """The slot, and the place of an answer, of no call."""
-        return 2 * len(self.families)
+    def firsts(self) -> range:
+        """The places of the first call of every family of the group."""
+        return range(0, 2 * len(self.families), 2)
 
     def draw(self, randomised: bool) -> None:
-        """Weights, inputs of all calls, their right answers; the budgets learn from eager's."""
+        """New weights, and the first group's calls; the budgets learn from eager's answers."""
         self.checks.budgets.clear()
         self.weight_seed = new_seed()
         self.make_weights(self.weight_seed, randomised)
-        self.recipes = {slot: self.recipe(self.families[slot // 2]) for slot in range(self.spare)}
+        self.turn_to(self.groups[0])
+
+    def turn_to(self, group: tuple[str, ...]) -> None:
+        """Inputs of all calls of a group and their right answers, with the weights that are there."""
+        self.families = group
+        places = range(2 * len(group))
+        self.recipes = {slot: self.recipe(group[slot // 2]) for slot in places}
         self.fill(self.recipes)
-        places = range(self.spare)
         self.selected = set()
         if self.stateful:  # every call from the same state
             for place in places:
