@@ -18,6 +18,7 @@ from kbench import registry
 from kbench.aggregate import BASELINES
 from kbench.cli.options import judging_options, settings_from
 from kbench.cli.show import run_folder
+from kbench.errors import ConfigError
 from kbench.evaluate import Session, Settings
 from kbench.extract import detect_language
 from kbench.store import latest
@@ -33,7 +34,7 @@ _sessions: dict[Settings, Session] = {}
 def load(run: str | Path, results: str | Path = "results") -> pd.DataFrame:
     """One row an attempt (its last record), one column a fact: run_id, model, problem_id, level, sample, status, passed,
     speedup_eager and speedup_compile with _low and _high, latency_us, language, message, tokens_input, tokens_output,
-    cost_usd, started, ended, solution_hash, sandbox, protocol.
+    cost_usd, started, ended, solution_hash, sandbox, protocol, device, flags of the timing ("noisy,quick").
 
     `run` is a run's folder, or its name under `results`. Unknown is NaN or None, never 0; `passed` is None for an attempt that
     was not run or ended in an infrastructure error. ConfigError where there is no such run.
@@ -57,6 +58,8 @@ def judge(
     itself cannot be run. The referee stays open between calls, one a set of options, so that a problem's references are
     timed once: call `close` to let go of the device, else that happens at exit. Not for several threads at once.
     """
+    if not isinstance(source, str):
+        raise TypeError(f"judge() wants the candidate's source as text, not {type(source).__name__}")
     settings = settings_from(_flags(device=device, **options))
     found = problem if isinstance(problem, Problem) else registry.find(registry.discover(_path(suite)), problem)
     if settings not in _sessions:
@@ -83,12 +86,16 @@ def _flags(**given: Any) -> dict[str, Any]:
     @judging_options
     def nothing() -> None: ...
 
-    options = click.command(nothing).params
-    flags = {str(option.name): option.default for option in options}
+    options = {str(option.name): option for option in click.command(nothing).params}
+    flags = {name: option.default for name, option in options.items()}
     flags = {name: None if "UNSET" in repr(value).upper() else value for name, value in flags.items()}
     unknown = given.keys() - flags.keys()
     if unknown:
         raise TypeError(f"judge() has no option {', '.join(sorted(unknown))}; there are {', '.join(sorted(flags))}")
+    for name, value in given.items():
+        choices = getattr(options[name].type, "choices", None)
+        if choices is not None and value not in choices:
+            raise ConfigError(f"{name}={value!r}: give one of {', '.join(choices)}")
     return flags | given
 
 
@@ -113,3 +120,4 @@ def _columns(record: Record) -> Iterator[tuple[str, Any]]:
         yield name, getattr(record, name)
     for name in ("sandbox", "protocol", "device"):
         yield name, None if verdict is None else getattr(verdict, name)
+    yield "flags", None if timing is None else ",".join(timing.flags)

@@ -27,6 +27,7 @@ from kbench.refine import (
 from kbench.source import source_hash
 from kbench.store import RunStore, load
 from kbench.types import Problem, Record, ReplyFacts, RunInfo, Solution, Status, Verdict, attempt_key
+from kbench.words import counted
 
 RESERVE_SHARE = 0.8  # of available memory that a problem may take
 SURVEYED_AT_ONCE = 25  # problems; some seconds, after which a person hears how far it is
@@ -179,7 +180,7 @@ class Attempts:
         ]
         if not unbuilt:
             return
-        self.report(f"building {len(unbuilt)} solutions, {self.build_jobs} at a time", None)
+        self.report(f"building {counted(len(unbuilt), 'solution')}, {self.build_jobs} at a time", None)
 
         def build(candidate: Candidate) -> None:
             assert candidate.solution is not None

@@ -7,6 +7,7 @@ kill cut off counts in full: nobody knows what it cost.
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import time
@@ -151,7 +152,7 @@ class Budget:
 
     def out_of_time(self) -> bool:
         if self.limits.seconds is not None and self.ledger.seconds() >= self.limits.seconds and self.reached is None:
-            self.reached = f"--max-time {self.limits.seconds:g} s"
+            self.reached = f"--max-time {self.limits.seconds:g} s; a longer one lets it go on"
         return self.reached is not None and self.reached.startswith("--max-time")
 
     def _enforceable(self, worst: Amount) -> None:
@@ -180,7 +181,13 @@ class Budget:
     def _which(self, worst: Amount) -> str:
         spent = f"${self.spent.cost_usd or 0:.4f} and {self.spent.tokens or 0} tokens are spent"
         needs = f"{worst.tokens} tokens" if worst.cost_usd is None else f"${worst.cost_usd:.4f}"
-        return f"{self._over(worst, [])}: {spent}, and the next request can take {needs}"
+        over = self._over(worst, []) or ""
+        least = str((self.spent.tokens or 0) + (worst.tokens or 0))
+        if over.startswith("--max-cost"):
+            least = f"{math.ceil(1e4 * ((self.spent.cost_usd or 0) + (worst.cost_usd or 0))) / 1e4:.4f}"
+        return (
+            f"{over}: {spent}, and the next request can take {needs}; {over.split()[0]} {least} or more lets it go on"
+        )
 
 
 def _sum(one: Amount, other: Amount) -> Amount:

@@ -75,6 +75,7 @@ def compare(base: Run, new: Run, allow_different_device: bool = False, gate_leve
     """The comparison of two runs of one cell. ConfigError where their cells differ, but for an allowed other device."""
     differences = differing(cell_of(base.info), cell_of(new.info))
     refused = [d for d in differences if not (allow_different_device and d.startswith("device "))]
+    refused = [_other_problems(base, new) if d.startswith("suite ") else d for d in refused]
     if refused:
         hint = "" if allow_different_device or len(refused) < len(differences) else _hint(refused)
         raise ConfigError(f"{base.info.run_id} and {new.info.run_id} cannot be compared: {'; '.join(refused)}{hint}")
@@ -97,6 +98,24 @@ def compare(base: Run, new: Run, allow_different_device: bool = False, gate_leve
         flips=tuple(flips(pairs)),
         lost_problems=tuple(lost(pairs)),
         movements=tuple(m for baseline in BASELINES for m in movements(pairs, baseline)),
+    )
+
+
+def _other_problems(base: Run, new: Run) -> str:
+    """How the problems of two suites differ, with some names."""
+    first, second = base.info.problems, new.info.problems
+    groups = (
+        (f"only in {base.info.run_id}", [p for p in first if p not in second]),
+        (f"only in {new.info.run_id}", [p for p in second if p not in first]),
+        ("with another text", [p for p in first if p in second and first[p] != second[p]]),
+    )
+    told = [
+        f"{len(names)} {where} ({', '.join(names[:4])}{', ...' if len(names) > 4 else ''})"
+        for where, names in groups
+        if names
+    ]
+    return (
+        f"their problems differ: {'; '.join(told) or 'by the hash of their suite'}; run both with the same --level, -p and --limit"
     )
 
 
@@ -143,7 +162,10 @@ def said(record: Record) -> str:
     verdict = record.verdict
     if record.status is Status.CORRECT:
         timing = verdict.timing if verdict is not None else None
-        return "correct" + "".join(f", {s.value:.3g}x {s.baseline}" for s in (timing.speedups if timing else ()))
+        noisy = " (noisy)" if timing is not None and "noisy" in timing.flags else ""
+        return (
+            "correct" + "".join(f", {s.value:.3g}x {s.baseline}" for s in (timing.speedups if timing else ())) + noisy
+        )
     message = verdict.message if verdict is not None else ""
     return one_line(f"{record.status}: {message}" if message else str(record.status))
 

@@ -44,6 +44,8 @@ def parse_rule(text: str) -> Rule:
     if text == NEW_FAILURE:
         return Rule(text, NEW_FAILURE)
     match = RULE.fullmatch(text)
+    if match is None and "-" in text and RULE.fullmatch(f"{text}%"):
+        raise ConfigError(f"--fail-on {text!r}: the drop is in per cent; write {text}%")
     if match is None or match["metric"] not in METRICS:
         raise ConfigError(f"--fail-on {text!r}: give METRIC[:-N%][:point] with {', '.join(METRICS)}; or {NEW_FAILURE}")
     drop = float(match["drop"] or 0)

@@ -19,9 +19,10 @@ from typing import TypeVar
 from kbench import aggregate, attestation
 from kbench.cell import Cell, cell_of
 from kbench.errors import KBenchError
-from kbench.store import ATTEMPTS, load
+from kbench.store import ATTEMPTS, latest, load
 from kbench.summary import Estimate, LevelSummary, Summary
 from kbench.types import Record, RunInfo
+from kbench.words import counted
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -143,12 +144,14 @@ def row_of(folder: Path, info: RunInfo, records: Sequence[Record]) -> Row:
         summary=summary,
         solved=sum(problem.correct > 0 for problem in scored),
         sandboxes=dict(sandboxes),
-        caveats=tuple(_caveats(folder, summary, sandboxes)),
+        caveats=tuple(_caveats(folder, summary, sandboxes, records)),
         baseline=bool(records) and all(record.exempt for record in records),
     )
 
 
-def _caveats(folder: Path, summary: Summary, sandboxes: Counter[str]) -> Iterator[str]:
+def _caveats(
+    folder: Path, summary: Summary, sandboxes: Counter[str], records: Sequence[Record]
+) -> Iterator[str]:  # fmt: skip
     if summary.missing or summary.incomplete:
         parts = [(len(summary.missing), "missing"), (len(summary.incomplete), "infrastructure errors")]
         yield "partial: " + ", ".join(f"{count} {what}" for count, what in parts if count)
@@ -159,7 +162,11 @@ def _caveats(folder: Path, summary: Summary, sandboxes: Counter[str]) -> Iterato
     if below:
         yield f"below full sandbox: {', '.join(sorted(below))}"
     if summary.not_run:
-        yield f"{len(summary.not_run)} problems do not fit the device"
+        yield f"{counted(len(summary.not_run), 'problem')} too large for the device"
+    timings = [r.verdict.timing for r in latest(records) if r.verdict is not None and r.verdict.timing is not None]
+    noisy = sum("noisy" in timing.flags for timing in timings)
+    if noisy:
+        yield f"{noisy} of {counted(len(timings), 'timing')} noisy"
 
 
 def read_row(folder: Path) -> Row:
@@ -181,7 +188,7 @@ def beside_each_other(rows: Sequence[Row]) -> list[Row]:
     found = []
     for row in rows:
         evaded = tuple(sorted(row.summary.not_run.keys() & judged[row.cell]))
-        caveat = f"{len(evaded)} problems not run that others of the cell ran"
+        caveat = f"{counted(len(evaded), 'problem')} not run that others of the cell ran"
         found.append(replace(row, evaded=evaded, caveats=(*row.caveats, caveat)) if evaded else row)
     return found
 

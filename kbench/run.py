@@ -31,6 +31,7 @@ from kbench.replies import Replies
 from kbench.store import RunStore, latest, load
 from kbench.summary import Summary, write_summary
 from kbench.types import Problem, Record, RunInfo, attempt_key
+from kbench.words import counted
 
 FIRST_LOOK_S = 0.25  # a wrong name or path is answered within that; a reply takes longer
 
@@ -128,7 +129,7 @@ def judge_all(plan: Plan, attempts: Attempts, expect: Callable[[int], None]) -> 
     answered = [Asked(r, reply) for r in requests if (reply := plan.model.generate(r)) is not None]
     todo = [asked for asked in answered if not attempts.is_settled(asked)]
     expect(len(todo))
-    attempts.report(f"{len(todo)} of {len(answered)} attempts to judge", None)
+    attempts.report(f"{len(todo)} of {counted(len(answered), 'attempt')} to judge", None)
     for _ in attempts.take(todo):
         raise AssertionError("only a model behind a network is asked for another turn")
 
@@ -143,7 +144,9 @@ def ask_and_judge(
     """
     todo = attempts.unsettled(plan.requests())
     expect(len(todo))
-    report(f"{len(todo)} attempts to make, {plan.connections} requests at a time", None)
+    settled = plan.samples * len(plan.problems) - len(todo)
+    before = f"; {settled} made already" if settled else ""
+    report(f"{counted(len(todo), 'attempt')} to make, {plan.connections} requests at a time{before}", None)
     with Ledger(store.folder) as ledger:
         budget, asker = open_asker(plan, store, ledger, report)
         with Generation(asker, plan.connections) as generation:
@@ -170,7 +173,7 @@ def let_agents_work(
     assert plan.agent is not None
     todo = [request for some in attempts.sound(attempts.unsettled(plan.requests())) for request in some]
     expect(len(todo))
-    report(f"{len(todo)} episodes to play, {plan.agent.agents} at a time", None)
+    report(f"{counted(len(todo), 'episode')} to play, {plan.agent.agents} at a time", None)
     judge, kept = Judge(attempts.session, plan.settings, plan.build_jobs), Kept()
     program = plan.model if isinstance(plan.model, Program) else None
     with Ledger(store.folder) as ledger:

@@ -287,10 +287,28 @@ def _lock(folder: Path) -> int:
 
 
 def _differing(stored: RunInfo, wanted: RunInfo) -> list[str]:
-    """The names of what makes two runs different ones: configuration keys, protocol, suite, problems, samples."""
+    """What makes two runs different ones, each with both values: configuration, protocol, problems, samples."""
     there, new = json.loads(json_text(stored)), json.loads(json_text(wanted))
-    keys = sorted(there["config"].keys() | new["config"].keys())
-    parts = ("protocol", "suite_hash", "problems", "samples")
-    missing = object()
-    differing = [key for key in keys if there["config"].get(key, missing) != new["config"].get(key, missing)]
-    return differing + [part for part in parts if there[part] != new[part]]
+    found = dict(_unequal("", there["config"], new["config"]))
+    for part in ("protocol", "samples"):
+        if part not in found and there[part] != new[part]:
+            found[part] = "not as recorded" if part == "protocol" else f"{there[part]} there, {new[part]} here"
+    if there["problems"] != new["problems"] or there["suite_hash"] != new["suite_hash"]:
+        found["problems"] = f"{len(there['problems'])} there, {len(new['problems'])} here" if (
+            there["problems"].keys() != new["problems"].keys()
+        ) else "their text has changed"  # fmt: skip
+    return [f"{name} ({told})" for name, told in found.items()]
+
+
+def _unequal(path: str, there: Any, new: Any) -> Iterator[tuple[str, str]]:
+    """Name and both values of each leaf that differs; a name that stands in several places is told once, by its last word."""
+    if isinstance(there, dict) and isinstance(new, dict):
+        for key in sorted(there.keys() | new.keys()):
+            yield from _unequal(key, there.get(key), new.get(key))
+    elif there != new:
+        yield path, f"{_brief(there)} there, {_brief(new)} here"
+
+
+def _brief(value: Any) -> str:
+    text = "none" if value is None else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."

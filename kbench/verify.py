@@ -83,10 +83,15 @@ def of_timing(timing: Timing, device: str) -> Iterator[str]:
     except (ValueError, ArithmeticError) as error:
         yield f"its samples give no time: {error}"
         return
-    for side, before in timing.latency_us.items():
-        after = again.latency_us.get(side)
-        if after is None or not math.isclose(before, after, rel_tol=TOLERANCE):
-            yield f"{before:.6g} us of {side} is stored, its samples give {after if after is None else f'{after:.6g}'}"
+    for what, stored, given in (
+        ("a call", timing.latency_us, again.latency_us),
+        ("a call alone", timing.single_call_us, again.single_call_us),
+    ):
+        for side, before in stored.items():
+            after = given.get(side)
+            if after is None or not math.isclose(before, after, rel_tol=TOLERANCE):
+                told = "nothing" if after is None else f"{after:.6g}"
+                yield f"{before:.6g} us for {what} of {side} is stored, its samples give {told}"
     derived = {speedup.baseline: speedup.value for speedup in again.speedups}
     for speedup in timing.speedups:
         value = derived.get(speedup.baseline)

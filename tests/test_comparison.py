@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from kbench.cell import cell_of, differing
-from kbench.comparison import Comparison, compare
+from kbench.comparison import Comparison, compare, said
 from kbench.errors import ConfigError
 from kbench.gates import METRICS, judge, parse_rule
 from kbench.store import Run
@@ -140,7 +141,7 @@ def test_a_figure_that_new_lost_leaves_a_gate_open_that_would_not_fire() -> None
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"suite_hash": "other"}, "suite abc against other"),
+        ({"suite_hash": "other"}, "their problems differ: by the hash"),
         ({"environment": {"model": "Other GPU"}}, "device"),
         ({"config": {"model": "m", "precision": "bf16"}}, "precision"),
         ({"config": {"model": "m", "policy": "any"}}, "policy"),
@@ -260,12 +261,30 @@ def test_a_stricter_gate_level_needs_more_evidence() -> None:
     assert fired(compare(base, new, gate_level=0.99), ("pass_rate",)) == []
 
 
-@pytest.mark.parametrize(
-    "text", ["pass_rat:-2%", "pass_rate:2", "pass_rate:-2", "any-new-failure:point", "", "pass_rate:"]
-)
+@pytest.mark.parametrize("text", ["pass_rat:-2%", "pass_rate:2", "any-new-failure:point", "", "pass_rate:"])
 def test_a_rule_that_is_none_is_refused_with_the_names_there_are(text: str) -> None:
     with pytest.raises(ConfigError, match="geomean_vs_compile"):
         parse_rule(text)
+
+
+def test_a_drop_without_its_sign_is_told_how_it_is_written() -> None:
+    with pytest.raises(ConfigError, match="write pass_rate:-2%"):
+        parse_rule("pass_rate:-2")
+
+
+def test_the_problems_that_only_one_run_has_are_named() -> None:
+    base, new = run(solved([1.0, 1.0])), run(solved([1.0]), "new", suite_hash="other")
+    with pytest.raises(ConfigError, match="1 only in base "):
+        compare(base, new)
+
+
+def test_a_noisy_time_is_marked_where_it_is_told() -> None:
+    (record,) = solved([1.5])
+    assert record.verdict is not None
+    assert record.verdict.timing is not None
+    noisy = replace(record.verdict, timing=replace(record.verdict.timing, flags=("noisy",)))
+    assert said(replace(record, verdict=noisy)).endswith("(noisy)")
+    assert "noisy" not in said(record)
 
 
 def test_a_rise_is_no_drop() -> None:

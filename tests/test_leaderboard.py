@@ -145,7 +145,7 @@ def test_a_run_that_left_out_what_another_one_of_its_cell_judged_has_no_rank(tmp
     runs = [[*records(15), fails], [*records(15), left_out], [*records(15), left_out]]
     found = rows(*(stored(tmp_path, f"run-{n}", those) for n, those in enumerate(runs)))
     assert set(placed(found)) == {"run-0"}
-    assert "1 problems not run that others of the cell ran" in found[1].caveats
+    assert "1 problem not run that others of the cell ran" in found[1].caveats
     assert set(placed(rows(tmp_path / "run-1", tmp_path / "run-2"))) == {"run-1", "run-2"}
 
 
@@ -216,7 +216,7 @@ def test_markdown_keeps_a_hostile_name_plain(tmp_path: Path) -> None:
     assert "<script>" not in text
     assert "](javascript" not in text
     [line] = [line for line in text.splitlines() if "script" in line and "level" not in line][:1]
-    assert line.replace("\\|", "").count("|") == 13
+    assert line.replace("\\|", "").count("|") == 14
 
 
 def test_published_rows_stand_apart_and_refusals_are_not_scored(tmp_path: Path) -> None:
@@ -264,9 +264,7 @@ def test_what_cannot_be_read_is_told_and_the_others_are_shown(
 @pytest.mark.parametrize("pattern", ["ckpt-*", "{}/ckpt-*", "./**/ckpt-*"])
 def test_a_history_is_named_by_a_pattern_under_the_results_or_by_a_path(tmp_path: Path, pattern: str) -> None:
     stored(tmp_path / "results", "ckpt-1", records(5))
-    assert run_folders((), tmp_path / "results", pattern.format(tmp_path / "results")) == [
-        tmp_path / "results" / "ckpt-1"
-    ]
+    assert run_folders(tmp_path / "results", pattern.format(tmp_path / "results")) == [tmp_path / "results" / "ckpt-1"]
 
 
 @pytest.mark.parametrize(

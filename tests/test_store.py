@@ -111,10 +111,10 @@ def test_the_same_run_begins_again_and_keeps_what_it_stored(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        ({"config": {"model": "local/stub", "level": [1, 2]}}, "level"),
-        ({"config": {"model": "local/stub", "level": [1], "turns": 3}}, "turns"),
-        ({"suite_hash": "other"}, "suite_hash"),
-        ({"samples": 2}, "samples"),
+        ({"config": {"model": "local/stub", "level": [1, 2]}}, r"level \(\[1\] there, \[1, 2\] here\)"),
+        ({"config": {"model": "local/stub", "level": [1], "turns": 3}}, r"turns \(none there, 3 here\)"),
+        ({"suite_hash": "other"}, r"problems \(their text has changed\)"),
+        ({"samples": 2}, r"samples \(1 there, 2 here\)"),
     ],
 )
 def test_another_run_in_the_same_folder_is_refused_and_the_difference_named(

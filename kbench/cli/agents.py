@@ -68,6 +68,8 @@ def dry_run(model: Any, flags: dict[str, Any]) -> int:
     from kbench.agent.contract import contract_for
     from kbench.cli.planning import plan_of
 
+    if flags["as_json"]:
+        raise ConfigError("--json: what an agent would be told is a text; leave it out with --agent --dry-run")
     plan = plan_of(model, flags)
     episodes = len(plan.problems) * plan.samples
     if plan.problems:
@@ -75,4 +77,22 @@ def dry_run(model: Any, flags: dict[str, Any]) -> int:
         click.echo(contract.task)
         click.echo(f"===== {model.name}, contract {contract.name}: {', '.join(sorted(contract.files))} =====\n")
     click.echo(f"episodes: {episodes}, of up to {plan.agent.max_turns} turns; none is begun by --dry-run")
+    click.echo(worst_case_line(model, episodes, plan.agent))
     return 0
+
+
+def worst_case_line(model: Any, episodes: int, agent: Any) -> str:
+    """What the episodes can cost at most: every turn with a full context and a reply of the largest size."""
+    from kbench.agent.command import Program
+    from kbench.models.prices import worst_case
+
+    if isinstance(model, Program):
+        return "worst-case cost: not known, since a program asks by itself; kbench cannot hold it to a budget"
+    turns = episodes * agent.max_turns
+    each = worst_case(model.provider, model.model, model.max_tokens, (), agent.context_tokens)
+    if each.tokens is None:
+        return "worst case: not known, since this model's replies have no token limit; give --max-tokens"
+    tokens = f"worst case: some {turns * each.tokens} tokens in {turns} turns, each with a full context"
+    if each.cost_usd is None:
+        return f"{tokens}; its cost is not known, since the model has no known price"
+    return f"{tokens}: ${turns * each.cost_usd:.2f}, at most ${each.cost_usd:.4f} a turn; --max-cost holds it to less"

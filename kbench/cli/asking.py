@@ -62,12 +62,14 @@ _OPTIONS = (
 
 
 @contextmanager
-def asked_model(name: str, flags: dict[str, Any]) -> Iterator[Any]:
+def asked_model(name: str, flags: dict[str, Any], here: bool = True) -> Iterator[Any]:
     """The model that the flags describe, closed in the end. Its keys leave this process's environment, so that no child has them.
 
-    ConfigError or ModelError, within seconds, where it cannot be asked.
+    What is wrong with the other flags is said before a server is asked anything. ConfigError or ModelError, within seconds,
+    where it cannot be asked.
     """
     from kbench import keys
+    from kbench.cli.planning import check_flags
     from kbench.models.opening import open_model
     from kbench.models.remote import Remote
 
@@ -76,6 +78,7 @@ def asked_model(name: str, flags: dict[str, Any]) -> Iterator[Any]:
 
         model: Any = Program(name)
     else:
+        check_flags(name, flags, here)
         model = open_model(name, settings_of(flags))
     keys.hide()
     if not isinstance(model, Remote):

@@ -21,8 +21,8 @@ EXIT_GATE, EXIT_INCOMPLETE = 1, 3
     "rules",
     multiple=True,
     metavar="RULE",
-    help="pass_rate:-2%, faster_compile:-5%, geomean_vs_compile:-3%, any-new-failure; repeatable; "
-    "fires where the drop reaches that size and its interval lies below zero, with :point on the size alone",
+    help="pass_rate:-2%, or faster_, geomean_vs_ and penalised_vs_ with eager or compile (geomean_vs_compile:-3%), or "
+    "any-new-failure; repeatable; fires where the drop reaches that size and its interval lies below zero, with :point on the size alone",
 )
 @click.option(
     "--gate-confidence",
@@ -47,7 +47,10 @@ def command(base: str, new: str, rules: tuple[str, ...], gate_confidence: float,
     from kbench.store import load
 
     parsed = [gates.parse_rule(text) for text in rules]
-    runs = [load(run_folder(run, results), raw_samples=False) for run in (base, new)]
+    folders = [run_folder(run, results) for run in (base, new)]
+    if folders[0].samefile(folders[1]):
+        click.echo(f"kbench: WARNING: {folders[0]} is compared with itself", err=True)
+    runs = [load(folder, raw_samples=False) for folder in folders]
     compared = compare(runs[0], runs[1], allow_different_device, gate_confidence)
     rulings = [gates.judge(rule, compared) for rule in parsed]
     if junit_file is not None:
@@ -61,6 +64,8 @@ def command(base: str, new: str, rules: tuple[str, ...], gate_confidence: float,
     else:
         for line in comparison.as_text(compared, rulings):
             click.echo(line)
+        if junit_file is not None:
+            click.echo(f"written: {junit_file}")
     return exit_code(compared, rulings)
 
 

@@ -12,6 +12,7 @@ before all tables:
 from __future__ import annotations
 
 import difflib
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,18 @@ def flag_of(option: click.Option) -> str:
     return max(option.opts, key=len).lstrip("-")
 
 
+def warn_of_variables(context: click.Context) -> None:
+    """A line for each KBENCH_ variable that is nearly the name of one of this command's, and is not."""
+    known = {str(p.envvar) for p in context.command.params if isinstance(p, click.Option) and p.envvar}
+    for name in sorted(os.environ):
+        close = difflib.get_close_matches(name, known - os.environ.keys(), n=1, cutoff=0.9)
+        if name.startswith(PREFIX) and name not in known and close:
+            click.echo(f"kbench: WARNING: {name} is set, which nothing reads; did you mean {close[0]}?", err=True)
+
+
 def load(context: click.Context, path: Path | None, commands: tuple[str, ...]) -> None:
     """The file's values as this command's defaults. ConfigError where it cannot be read or names no flag."""
+    warn_of_variables(context)
     if path is None:
         return
     try:

@@ -29,18 +29,25 @@ def command(run: str, results: Path, target: Path | None, trajectories: Path | N
     """KernelBench's eval_results.json and baseline JSON (eager, compile), and summary.csv; or the trajectories of agents."""
     from kbench import aggregate
     from kbench.cli.show import run_folder
+    from kbench.errors import ConfigError
     from kbench.export import write_baseline, write_eval_results
     from kbench.store import load
     from kbench.summary import write_summary
+    from kbench.words import counted
 
     stored = load(run_folder(run, results))
     if trajectories is not None:
+        if not any(record.agent is not None for record in stored.records):
+            raise ConfigError(f"{stored.folder}: none of its attempts was an agent's, so there is no trajectory")
         count = write_trajectories(stored, trajectories, min_reward)
-        click.echo(f"{count} episodes in {trajectories}")
+        click.echo(f"{counted(count, 'episode')} in {trajectories}")
         return
     folder = target or own_folder(stored.folder)
-    for path in write_eval_results(stored.records, folder):
+    written = write_eval_results(stored.records, folder)
+    for path in written:
         click.echo(str(path))
+    if not written:
+        click.echo("kbench: no attempt is recorded yet, so there is no eval_results.json", err=True)
     names = {"eager": "baseline_time_torch.json", "compile": "baseline_time_torch_compile_inductor_default.json"}
     for side, name in names.items():
         if any(r.verdict and r.verdict.timing and side in r.verdict.timing.latency_us for r in stored.records):

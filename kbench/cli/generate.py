@@ -28,7 +28,7 @@ def command(model_name: str, **flags: Any) -> int:
         from kbench.cli.planning import dry_run
 
         return dry_run(model_name, flags, here=False)
-    with asked_model(model_name, flags) as model:
+    with asked_model(model_name, flags, here=False) as model:
         if not isinstance(model, Remote):
             raise ConfigError(f"{model_name}: nothing to ask; kbench run judges it as it is")
         return generate_all(model, flags)

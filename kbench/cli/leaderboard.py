@@ -39,8 +39,8 @@ def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: P
     from kbench.files import write_atomic
     from kbench.report import board, history_table
 
-    folders = run_folders(runs, results) if runs or not history else []
-    series = run_folders((), results, history) if history else []
+    folders, missing = named_folders(runs, results) if runs else ([] if history else run_folders(results), [])
+    series = run_folders(results, history) if history else []
     everything = list(dict.fromkeys([*folders, *series]))
     sources = () if no_published else reference_rows.sources()
     if page is not None:
@@ -49,6 +49,7 @@ def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: P
         rows, unreadable = write_page(page, everything, sources, {str(folder) for folder in series})
     else:
         rows, unreadable = leaderboard.read_rows(everything)
+    unreadable = [*missing, *unreadable]
     of_series = history_table.in_order([row for row in rows if row.folder in {str(f) for f in series}])
     boards = leaderboard.boards(rows)
     if markdown is not None:
@@ -68,13 +69,27 @@ def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: P
     return EXIT_UNREADABLE if unreadable else 0
 
 
-def run_folders(runs: tuple[str, ...], results: Path, pattern: str | None = None) -> list[Path]:
-    """The folders of the named runs, or of all runs (that match the pattern) under `results`. ConfigError for none."""
+def named_folders(runs: tuple[str, ...], results: Path) -> tuple[list[Path], list[str]]:
+    """The folders of the named runs, and a line for each that is not there. ConfigError where none is."""
     from kbench.cli.show import run_folder
     from kbench.errors import ConfigError
 
-    if runs:
-        return list(dict.fromkeys(run_folder(run, results) for run in runs))
+    found: dict[Path, None] = {}
+    missing = []
+    for run in runs:
+        try:
+            found[run_folder(run, results)] = None
+        except ConfigError as error:
+            missing.append(str(error))
+    if not found:
+        raise ConfigError("; ".join(missing))
+    return list(found), missing
+
+
+def run_folders(results: Path, pattern: str | None = None) -> list[Path]:
+    """The folders of all runs (that match the pattern) under `results`. ConfigError for none."""
+    from kbench.errors import ConfigError
+
     found: list[Path] = []
     for start in (results, Path()) if pattern else (results,):  # a name under the results folder, or a path
         places = glob.iglob(str(start / (pattern or "*") / "run.json"), recursive=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,14 @@ def plan_of(model: Any, flags: dict[str, Any], here: bool = True) -> Any:
         model, tuple(chosen), flags["samples"], settings, suite, jobs, target, flags.get("turns", 1) if asked else 1,
         flags.get("connections", 1), limits, not flags.get("no_reply_cache", False), agent,
     )  # fmt: skip
+
+
+def check_flags(name: str, flags: dict[str, Any], here: bool) -> None:
+    """ConfigError or ProblemError where no plan for a model behind a network can come of them, whatever the server says."""
+    from kbench.models.opening import REMOTE, full_name
+
+    if full_name(name).partition("/")[0] in REMOTE:
+        run_folder(plan_of(Unopened(full_name(name), flags), flags, here), flags)
 
 
 def device_of_hardware(flags: dict[str, Any], here: bool) -> str | None:
@@ -104,6 +113,7 @@ def dry_run(name: str, flags: dict[str, Any], here: bool = True) -> int:
     """Prints the exact prompt of the first problem, how many requests there are, and what they can cost at most."""
     from kbench.models.opening import REMOTE, full_name, open_model
     from kbench.prompts import VERSION, first_prompt
+    from kbench.words import counted
 
     if flags.get("agent") or name.startswith("agent/"):
         from kbench.agent.command import Program
@@ -115,18 +125,30 @@ def dry_run(name: str, flags: dict[str, Any], here: bool = True) -> int:
     model: Any = Unopened(name, flags) if remote else open_model(name)
     plan = plan_of(model, flags, here)
     attempts = len(plan.problems) * plan.samples
-    if not remote or not plan.problems:
-        click.echo(f"{name}: {attempts} attempts at {len(plan.problems)} problems; no request is sent")
-        return 0
-    prompts = [first_prompt(problem, plan.target) for problem in plan.problems]
-    click.echo(f"===== system =====\n\n{prompts[0].system}\n===== user =====\n\n{prompts[0].user}")
+    prompts = [first_prompt(problem, plan.target) for problem in plan.problems] if remote else []
     levels = sorted({problem.level for problem in plan.problems})
-    counts = ", ".join(f"level {level}: {sum(p.level == level for p in plan.problems)}" for level in levels)
+    by_level = {level: sum(p.level == level for p in plan.problems) for level in levels}
+    told = worst_case_lines(model, plan, prompts) if prompts else []
+    if flags["as_json"]:
+        facts = {
+            "model": name, "prompt_version": VERSION, "problems": [p.id for p in plan.problems], "samples": plan.samples,
+            "turns": plan.turns, "requests": attempts * plan.turns if prompts else 0, "remarks": told,
+            "prompts": {p.id: {"system": q.system, "user": q.user} for p, q in zip(plan.problems, prompts, strict=False)},
+        }  # fmt: skip
+        click.echo(json.dumps(facts))
+        return 0
+    if not prompts:
+        click.echo(
+            f"{name}: {counted(attempts, 'attempt')} at {counted(len(plan.problems), 'problem')}; no request is sent"
+        )
+        return 0
+    click.echo(f"===== system =====\n\n{prompts[0].system}\n===== user =====\n\n{prompts[0].user}")
+    counts = ", ".join(f"level {level}: {count}" for level, count in by_level.items())
     click.echo(f"===== {name}, prompt version {VERSION} =====\n")
     click.echo(f"the prompt above is that of {plan.problems[0].id}")
     click.echo(f"problems: {len(plan.problems)} ({counts}); samples: {plan.samples}; turns: up to {plan.turns}")
     click.echo(f"requests: up to {attempts * plan.turns}; none is sent by --dry-run")
-    for line in worst_case_lines(model, plan, prompts):
+    for line in told:
         click.echo(line)
     return 0
 

@@ -50,14 +50,22 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
     from kbench.report.table import noise_remark, remarks, summary_table
     from kbench.run import execute
     from kbench.store import RunStore
+    from kbench.words import counted
 
     plan = plan_of(model, flags)
     folder = run_folder(plan, flags)
     with RunStore(folder) as store, Session(plan.settings) as session:
         warn_of_sandbox(session.rung)
         mode = "none" if flags["display"] == "json" else flags["display"]
-        with Display(mode, len(plan.problems) * plan.samples) as display:
-            ended = execute(plan, folder.name, store, session, display.report, display.expect)
+        try:
+            with Display(mode, len(plan.problems) * plan.samples) as display:
+                ended = execute(plan, folder.name, store, session, display.report, display.expect)
+        except KeyboardInterrupt:
+            kept, asked = len(store.done_keys()), len(plan.problems) * plan.samples
+            click.echo(
+                f"kbench: {folder} holds {kept} of {counted(asked, 'attempt')}; the same command goes on", err=True
+            )
+            raise
     summary = ended.summary
     if flags["as_json"] or flags["display"] == "json":
         click.echo(json.dumps({"run": str(folder), "stopped": ended.stopped, **encode(summary)}))
@@ -70,8 +78,7 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
             console.print(remark, soft_wrap=True)
         click.echo(f"run folder: {folder}")
     if ended.stopped is not None:
-        left = len(summary.missing) + len(summary.incomplete)
-        click.echo(
-            f"kbench: stopped: {ended.stopped}; {left} attempts are left, the same command goes on with them", err=True
-        )
+        left = counted(len(summary.missing) + len(summary.incomplete), "attempt is", "attempts are")
+        how = "" if ended.stopped.startswith("--max") else ", the same command goes on with them"
+        click.echo(f"kbench: stopped: {ended.stopped}; {left} left{how}", err=True)
     return 3 if ended.resumable else 0

@@ -26,12 +26,19 @@ def command(
 ) -> None:  # fmt: skip
     """The table of RUN (a folder, or a name under --results), or one ATTEMPT (level1/019_relu or level1/019_relu#1)."""
     from kbench.codec import encode
+    from kbench.errors import ConfigError
     from kbench.report.console import output
     from kbench.store import latest, load
 
     stored = load(run_folder(run, results))
-    records = latest(stored.records)
+    places = {problem: place for place, problem in enumerate(stored.info.problems)}
+    records = sorted(latest(stored.records), key=lambda r: (places.get(r.problem_id, len(places)), r.sample))
+    wanted = {"solution.py": code, "detail.log": log, "prompt": prompt, "reply.txt": reply}
     if attempt is None:
+        if any(wanted.values()) or trajectory or turn is not None:
+            raise ConfigError(
+                "--code, --log, --prompt, --reply, --trajectory and --turn are of one attempt: name it too"
+            )
         if as_json:
             click.echo(json.dumps([encode(record) for record in records]))
         else:
@@ -41,13 +48,14 @@ def command(
     if as_json:
         click.echo(json.dumps(encode(record)))
         return
-    wanted = {"solution.py": code, "detail.log": log, "prompt": prompt, "reply.txt": reply}
+    told = trajectory_of(stored.folder, record, turn) if trajectory or turn is not None else []
     show_attempt(output(), stored.folder, record, [name for name, asked_for in wanted.items() if asked_for])
-    if trajectory or turn is not None:
-        show_trajectory(stored.folder, record, turn)
+    for line in told:
+        click.echo(line)
 
 
-def show_trajectory(folder: Path, record: Any, turn: int | None) -> None:
+def trajectory_of(folder: Path, record: Any, turn: int | None) -> list[str]:
+    """The lines of its episode. ConfigError where it was none."""
     from kbench.agent.showing import told
     from kbench.agent.trajectory import NAME, whole_events
     from kbench.errors import ConfigError
@@ -55,8 +63,7 @@ def show_trajectory(folder: Path, record: Any, turn: int | None) -> None:
     path = folder / "artifacts" / record.problem_id / str(record.sample) / NAME
     if not path.is_file():
         raise ConfigError(f"{record.key} was no episode of an agent: it has no trajectory")
-    for line in told(whole_events(path), turn):
-        click.echo(line)
+    return list(told(whole_events(path), turn))
 
 
 def run_folder(run: str, results: Path) -> Path:
@@ -72,13 +79,28 @@ def run_folder(run: str, results: Path) -> Path:
 
 def show_run(console: Any, stored: Any, records: Any) -> None:
     from kbench import aggregate
-    from kbench.report.table import attempts_table, remarks, summary_table
+    from kbench.report.table import attempts_table, noise_remark, remarks, summary_table
+    from kbench.words import counted
 
     summary = aggregate.summarise(stored.records, list(stored.info.problems), stored.info.samples)
     console.print(summary_table(f"{stored.info.run_id}  ({stored.info.config.get('model')})", summary))
     console.print(attempts_table(records))
-    for remark in remarks(summary):
+    for remark in (*remarks(summary), *noise_remark(records)):
         console.print(remark, soft_wrap=True)
+    waiting = waiting_replies(stored.folder, summary)
+    if waiting:
+        told = f"{counted(waiting, 'reply is', 'replies are')} stored of them: kbench eval {stored.folder} judges"
+        console.print(f"{told} {'it' if waiting == 1 else 'them'}", soft_wrap=True)
+
+
+def waiting_replies(folder: Path, summary: Any) -> int:
+    """How many of the missing attempts have a stored reply."""
+    from kbench.models.kept import reply_name
+
+    places = (
+        folder / "artifacts" / problem / sample for problem, _, sample in (k.partition("#") for k in summary.missing)
+    )
+    return sum((place / reply_name(0)).is_file() for place in places)
 
 
 def find_attempt(records: Any, attempt: str) -> Any:
@@ -88,6 +110,9 @@ def find_attempt(records: Any, attempt: str) -> Any:
     for record in records:
         if record.key == key or record.key.rsplit("/", 1)[-1] == key:
             return record
+    meant = [r.key for r in records if attempt in r.key]
+    if meant:
+        raise ConfigError(f"no attempt {attempt!r} in this run; did you mean {' or '.join(meant[:4])}?")
     raise ConfigError(f"no attempt {attempt!r} in this run; it has {', '.join(r.key for r in records[:8])}")
 
 

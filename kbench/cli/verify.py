@@ -57,13 +57,17 @@ def command(run: str, results: Path, suite: Path | None, count: int, trajectorie
 
 
 def show(found: list[str], again: list[Any], asked: int) -> None:
+    from kbench.words import counted
+
     for one in again:
         if one.differs is None:
             click.echo(f"judged again: {one.key}: {one.note}")
     for line in found:
-        click.echo(f"differs: {line}")
-    judged = f"; {len(again)} attempts judged again agree" if again else "; none could be judged again" if asked else ""
-    click.echo(f"verified: the summary follows from the raw samples{judged}" if not found else f"{len(found)} findings")
+        click.echo(f"finding: {line}")
+    judged = f"; {counted(len(again), 'attempt')} judged again, with the same status" if again else ""
+    judged = "; none could be judged again" if asked and not again else judged
+    held = f"verified: the summary follows from the raw samples{judged}"
+    click.echo(counted(len(found), "finding") if found else held)
 
 
 def judge_again(folder: Path, suite: Path | None, count: int) -> list[Any]:

@@ -77,9 +77,10 @@ def connection_failure(name: str, url: str, error: BaseException) -> ModelUnavai
     kind = type(cause).__name__
     why = one_line(str(cause)) or kind
     if "Connect" in kind or kind == "UnsupportedProtocol":
-        return Unreachable(
-            f"{name}: {url} cannot be reached ({why}); start the server or give its address with --base-url"
-        )
+        mend = "start the server or give its address with --base-url"
+        if not name.startswith("local/"):
+            mend = "look to this machine's network or proxy (HTTPS_PROXY), or to the address in --base-url"
+        return Unreachable(f"{name}: {url} cannot be reached ({why}); {mend}")
     return Unanswered(f"{name}: {url} does not answer ({kind}: {why})")
 
 

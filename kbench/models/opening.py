@@ -11,6 +11,7 @@ from kbench.models.settings import ModelSettings
 BARE = (
     (re.compile(r"claude-.+"), "anthropic"), (re.compile(r"gemini-.+"), "google"), (re.compile(r"(?:gpt-.+|o\d.*)"), "openai"),
 )  # fmt: skip
+WORDS = {"claud": "anthropic", "gemini": "google", "gpt": "openai"}  # in a name without a provider
 REMOTE = ("anthropic", "google", "openai", "local")
 
 
@@ -38,6 +39,8 @@ def open_model(name: str, settings: ModelSettings | None = None) -> Model:
 
         return open_remote(name, settings or ModelSettings())
     known = ", ".join(f"{provider}/NAME" for provider in REMOTE)
+    meant = next((provider for word, provider in WORDS.items() if word in name.lower()), None)
+    hint = f"; did you mean {meant}/NAME?" if meant else ""
     raise ConfigError(
-        f"no model {name!r}; there are {known}, agent/PRESET, builtin/eager, builtin/compile and replay/PATH"
+        f"no model {name!r}: there are {known}, agent/PRESET, builtin/eager, builtin/compile and replay/PATH{hint}"
     )

@@ -105,7 +105,7 @@ class Remote:
         texts = [request.system, *(json.dumps([t.name, t.description, t.parameters]) for t in request.tools)]
         for message in request.messages:
             # What is signed counts twice, as text and in the provider's own words: it is the worst case.
-            texts += [message.text, message.own, *(c.arguments for c in message.calls)]
+            texts += [message.text, *([message.own] if message.own else []), *(c.arguments for c in message.calls)]
             texts += [r.text for r in message.results]
         return worst_case(self.name.partition("/")[0], self.model, self.provider.max_tokens, tuple(texts))
 

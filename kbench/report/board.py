@@ -85,6 +85,7 @@ def as_markdown(boards: Sequence[Board], sources: Sequence[Source], levels: Sequ
 def _table(board: Board, level: int | None) -> Iterator[str]:
     columns = (
         "model",
+        "run",
         "rank",
         *(METRIC[name].title for name in SHOWN),
         "refused",
@@ -93,7 +94,7 @@ def _table(board: Board, level: int | None) -> Iterator[str]:
         "remarks",
     )
     rows = [
-        (row.model, rank_text(rank), *(figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN),
+        (row.model, row.run_id, rank_text(rank), *(figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN),
          figure_text(estimate(row, METRIC["refusal_rate"], level), True), money(row), tokens(row), "; ".join(row.caveats))
         for row, rank in placed(board, level)
     ]  # fmt: skip

@@ -77,4 +77,5 @@ class Display(AbstractContextManager["Display"]):
         timing = record.verdict.timing if record.verdict is not None else None
         if timing is None:
             return f" ({record.not_run})" if record.not_run else ""
-        return "".join(f", {s.value:.3g}x {s.baseline}" for s in timing.speedups)
+        noisy = " (noisy)" if "noisy" in timing.flags else ""
+        return "".join(f", {s.value:.3g}x {s.baseline}" for s in timing.speedups) + noisy

@@ -62,6 +62,7 @@ def attempts_table(records: Sequence[Record]) -> Table:
     for record in records:
         timing = record.verdict.timing if record.verdict is not None else None
         speeds = ", ".join(f"{s.value:.3g}x {s.baseline}" for s in timing.speedups) if timing is not None else ""
+        speeds += " (noisy)" if timing is not None and "noisy" in timing.flags else ""
         note = record.reply.note if record.reply is not None else ""
         message = record.verdict.message if record.verdict is not None else record.not_run or note
         table.add_row(record.key, str(record.status or "not run"), speeds, Text(one_line(message, 80)))

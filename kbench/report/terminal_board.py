@@ -24,12 +24,13 @@ def tables(board: Board) -> Iterator[RenderableType]:
             title="all levels" if level is None else f"level {level}", title_justify="left", box=box.SIMPLE_HEAD
         )
         table.add_column("rank", no_wrap=True)
-        table.add_column("model", overflow="fold")
+        table.add_column("model, run", overflow="fold")
         for name in (*SHOWN, "cost/solved"):
             table.add_column(METRIC[name].title if name in METRIC else name, justify="right")
         for row, rank in placed(board, level):
             figures = [figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN]
-            table.add_row(rank_text(rank), Text(row.model), *figures, money(row))
+            who = Text.assemble(row.model, ("\n" + row.run_id, "dim"))
+            table.add_row(rank_text(rank), who, *figures, money(row))
         yield table
     for row in board.rows:
         if row.caveats:
