@@ -25,7 +25,7 @@ from kbench.refine import (
     verdict_text,
 )  # fmt: skip
 from kbench.source import source_hash
-from kbench.store import RunStore, load
+from kbench.store import RunStore, latest, load
 from kbench.types import Problem, Record, ReplyFacts, RunInfo, Solution, Status, Verdict, attempt_key
 from kbench.words import counted
 
@@ -75,12 +75,15 @@ class Attempts:
         self.started: dict[str, str] = {}
         records = load(store.folder, raw_samples=False).records
         self.hashes = {record.key: record.solution_hash for record in records}
+        self.left_out = {record.key for record in latest(records) if record.not_run is not None}
         self.told = {record.key: _turns_told(record) for record in records}
 
     def is_settled(self, asked: Asked) -> bool:
-        """Whether it stands recorded, with this very solution."""
+        """Whether it stands recorded, with this very solution, or as too large for the device."""
         candidate = self._candidate(asked)
-        return candidate.key in self.store.done_keys() and self.hashes.get(candidate.key) == candidate.solution_hash
+        if candidate.key not in self.store.done_keys():
+            return False
+        return candidate.key in self.left_out or self.hashes.get(candidate.key) == candidate.solution_hash
 
     def unsettled(self, requests: Iterable[Request]) -> list[Request]:
         done = self.store.done_keys()

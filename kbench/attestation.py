@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kbench.codec import decode
 from kbench.errors import KBenchError
-from kbench.files import json_text, read_json, write_atomic
+from kbench.files import json_text, open_plain, read_json, write_atomic
 from kbench.store import ATTEMPTS, RUN
 from kbench.types import SCHEMA_VERSION
 from kbench.words import counted
@@ -35,7 +35,7 @@ def content_hash(folder: Path) -> str:
     for name in (RUN, ATTEMPTS):
         path = folder / name
         if path.exists():
-            with path.open("rb") as file:
+            with open_plain(path) as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from kbench.inert import one_line
 from kbench.types import RunInfo
 
 
@@ -28,17 +31,24 @@ class Cell:
         )
 
 
+def suite_hash_of(problems: Mapping[str, str]) -> str:
+    """sha256 over the problems' ids and content hashes, in no order."""
+    lines = sorted(f"{problem} {content_hash}\n" for problem, content_hash in problems.items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
 def cell_of(info: RunInfo) -> Cell:
     config = {name: str(value) for name, value in info.config.items()}
-    return Cell(
-        suite=info.suite_hash,
-        shapes=config.get("shapes", "?"),
-        device=device_name(info),
-        precision=config.get("precision", "?"),
-        protocol=str(info.protocol.get("name", config.get("protocol", "?"))),
-        policy=config.get("policy", "?"),
-        kbench=info.kbench_version.partition(".")[0],
-    )
+    values = {
+        "suite": info.suite_hash,
+        "shapes": config.get("shapes", "?"),
+        "device": device_name(info),
+        "precision": config.get("precision", "?"),
+        "protocol": str(info.protocol.get("name", config.get("protocol", "?"))),
+        "policy": config.get("policy", "?"),
+        "kbench": info.kbench_version.partition(".")[0],
+    }
+    return Cell(**{name: one_line(value) for name, value in values.items()})
 
 
 def device_name(info: RunInfo) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kbench.aggregate import BASELINES
-from kbench.cell import Cell, cell_of, differing
+from kbench.cell import Cell, cell_of, differing, suite_hash_of
 from kbench.changes import GATE_LEVEL, Change, Pair, by_problem, changes, mean, passed, samples_of, speedup
 from kbench.errors import ConfigError
 from kbench.inert import one_line
@@ -73,17 +73,23 @@ class Comparison:
 
 def compare(base: Run, new: Run, allow_different_device: bool = False, gate_level: float = GATE_LEVEL) -> Comparison:
     """The comparison of two runs of one cell. ConfigError where their cells differ, but for an allowed other device."""
+    for run in (base, new):
+        if suite_hash_of(run.info.problems) != run.info.suite_hash:
+            raise ConfigError(f"{run.folder}: its suite hash is not that of its problems; kbench verify says more")
     differences = differing(cell_of(base.info), cell_of(new.info))
+    labels = [base.info.run_id, new.info.run_id]
+    if labels[0] == labels[1]:  # one was copied: their folders tell them apart
+        labels = [str(base.folder), str(new.folder)]
     refused = [d for d in differences if not (allow_different_device and d.startswith("device "))]
     refused = [_other_problems(base, new) if d.startswith("suite ") else d for d in refused]
     if refused:
         hint = "" if allow_different_device or len(refused) < len(differences) else _hint(refused)
-        raise ConfigError(f"{base.info.run_id} and {new.info.run_id} cannot be compared: {'; '.join(refused)}{hint}")
+        raise ConfigError(f"{labels[0]} and {labels[1]} cannot be compared: {'; '.join(refused)}{hint}")
     pairs, unpaired, not_run = paired(base, new)
     scopes = ["overall", *sorted({f"level{pair.base.level}" for pair in pairs})]
     return Comparison(
-        base=base.info.run_id,
-        new=new.info.run_id,
+        base=labels[0],
+        new=labels[1],
         base_model=str(base.info.config.get("model", "?")),
         new_model=str(new.info.config.get("model", "?")),
         cell=cell_of(new.info),
@@ -114,9 +120,7 @@ def _other_problems(base: Run, new: Run) -> str:
         for where, names in groups
         if names
     ]
-    return (
-        f"their problems differ: {'; '.join(told) or 'by the hash of their suite'}; run both with the same --level, -p and --limit"
-    )
+    return f"their problems differ: {'; '.join(told)}; run both with the same --level, -p and --limit"
 
 
 def _hint(refused: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from kbench.codec import encode
 from kbench.errors import ConfigError, SchemaError
+from kbench.inert import inert
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet takes a text for something to be computed
@@ -87,11 +88,22 @@ def read_plain(path: Path | str, most: int | None = None) -> bytes | None:
         return file.read() if most is None else file.read(most)
 
 
+def open_plain(path: Path) -> io.BufferedReader:
+    """A file for reading. OSError where it cannot be opened, ConfigError where it is a pipe, a device or a folder: reading one
+    may never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ConfigError(f"{path}: is no plain file")
+    return open(descriptor, "rb")
+
+
 def read_json(path: Path) -> Any:
     """What a JSON file holds. FileNotFoundError where there is none; ConfigError where it cannot be read, SchemaError where it
     is no JSON."""
     try:
-        return json.loads(path.read_bytes())
+        with open_plain(path) as file:
+            return json.loads(file.read())
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -110,7 +122,10 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
 
 
 def _inert(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    plain = inert(value)
+    return f"'{plain}" if plain.startswith(FORMULA) else plain
 
 
 def cannot_write(path: Path, error: OSError) -> ConfigError:

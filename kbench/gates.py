@@ -17,6 +17,7 @@ METRICS = (
 )
 NEW_FAILURE = "any-new-failure"
 RULE = re.compile(r"(?P<metric>[a-z_]+)(?::(?P<drop>-?\d+(?:\.\d+)?)%)?(?P<point>:point)?")
+MUCH = 100.0  # times as much: from here on digits say nothing
 NAMED = 8  # problems that a sentence names
 
 
@@ -84,6 +85,8 @@ def judge(rule: Rule, comparison: Comparison) -> Ruling:
 
 def _new_failure(rule: Rule, comparison: Comparison) -> Ruling:
     lost = comparison.lost_problems
+    if not comparison.pairs:
+        return Ruling(rule, None, f"no attempt stands in both runs, so {rule.text} cannot be answered")
     if not lost:
         return Ruling(rule, False, f"each of the problems that {comparison.base} solves is solved by {comparison.new}")
     return Ruling(rule, True, f"{len(lost)} of {comparison.problems} problems are solved by {comparison.base} and not by "
@@ -94,7 +97,7 @@ def _sentence(rule: Rule, change: Change, comparison: Comparison, fired: bool) -
     what = f"{rule.metric} {moved(change)}"
     interval = change.gate_interval
     if interval is not None:
-        what += f"; {interval.level:.0%} interval {span(change)}"
+        what += f"; {100 * interval.level:g}% interval {span(change)}"
     what += f"; allowed: {_amount(change, -rule.allowed) if rule.allowed else 'no drop'}"
     if fired:
         return f"{what}. {_culprits(change, comparison)}"
@@ -120,7 +123,8 @@ def span(change: Change) -> str:
 
 
 def _amount(change: Change, value: float) -> str:
-    return f"{value * 100:.1f} {'points' if change.is_rate else '%'}"
+    amount = f"{value * 100:.1f}" if abs(value) < MUCH else f"{value * 100:.3g}"
+    return f"{amount} {'points' if change.is_rate else '%'}"
 
 
 def _culprits(change: Change, comparison: Comparison) -> str:

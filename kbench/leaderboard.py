@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kbench import aggregate, attestation
-from kbench.cell import Cell, cell_of
+from kbench.cell import Cell, cell_of, suite_hash_of
 from kbench.errors import KBenchError
 from kbench.store import ATTEMPTS, latest, load
 from kbench.summary import Estimate, LevelSummary, Summary
@@ -144,9 +144,14 @@ def row_of(folder: Path, info: RunInfo, records: Sequence[Record]) -> Row:
         summary=summary,
         solved=sum(problem.correct > 0 for problem in scored),
         sandboxes=dict(sandboxes),
-        caveats=tuple(_caveats(folder, summary, sandboxes, records)),
+        caveats=(*_disagreement(info), *_caveats(folder, summary, sandboxes, records)),
         baseline=bool(records) and all(record.exempt for record in records),
     )
+
+
+def _disagreement(info: RunInfo) -> Iterator[str]:
+    if suite_hash_of(info.problems) != info.suite_hash:
+        yield "its suite hash is not that of its problems"
 
 
 def _caveats(

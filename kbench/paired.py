@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
-from kbench.stats import SCARCE_EVENTS, binomial_tail, bootstrap_interval, student_t_quantile
+from kbench.stats import SCARCE_EVENTS, binomial_tail, bootstrap_interval, exp, student_t_quantile
 from kbench.types import Interval
 
 POWER = 0.8  # the chance with which "would be seen" is meant
@@ -92,7 +92,7 @@ def ratio_interval(log_differences: Sequence[float], level: float = 0.95) -> Int
     problems alone move a lot, 93-99 % at 50-250, and less at 24: so few events do not tell their spread.
     """
     bounds = bootstrap_interval(log_differences, level)
-    return None if bounds is None else Interval(math.exp(bounds.low), math.exp(bounds.high), level)
+    return None if bounds is None else Interval(exp(bounds.low), exp(bounds.high), level)
 
 
 def smallest_seen_losses(n: int, gains: int, level: float) -> int | None:

@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from kbench.cell import suite_hash_of
 from kbench.errors import ConfigError, ProblemError
 from kbench.source import defined_names, module_statements, parse
 from kbench.types import Problem
@@ -134,11 +135,7 @@ def find(problems: Sequence[Problem], wanted: str) -> Problem:
 
 
 def suite_hash(problems: Iterable[Problem]) -> str:
-    """sha256 over ids and contents, whatever the order."""
-    digest = hashlib.sha256()
-    for line in sorted(f"{problem.id} {problem.content_hash}\n" for problem in problems):
-        digest.update(line.encode())
-    return digest.hexdigest()
+    return suite_hash_of({problem.id: problem.content_hash for problem in problems})
 
 
 def _level_folders(root: Path) -> list[tuple[Path, re.Match[str]]]:

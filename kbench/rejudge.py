@@ -18,6 +18,7 @@ from kbench.source import source_hash
 from kbench.store import Run, latest
 from kbench.types import Precision, Problem, Record, Solution, Status, Verdict
 
+LONGEST = 200  # characters of a setting
 OURS = (None, Status.INFRA_ERROR, Status.NO_CODE, Status.REFUSED)  # nothing was judged
 
 
@@ -42,9 +43,9 @@ def settings_of(config: dict[str, object]) -> Settings:
             continue
         text = str(config[field.name])
         try:
-            values[field.name] = _value(field.default, text)
-        except (ValueError, SyntaxError) as error:
-            raise ConfigError(f"run.json: {field.name} is {text!r}, which kbench never writes there") from error
+            values[field.name] = _value(field.default, text[:LONGEST])
+        except (ValueError, SyntaxError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
+            raise ConfigError(f"run.json: {field.name} is {text[:80]!r}, which kbench never writes there") from error
     return Settings(**values)
 
 

@@ -153,7 +153,7 @@ def geometric_mean_interval(values: Sequence[float], level: float = 0.95) -> Int
     skewness = float(((logs - mean) ** 3).mean() / logs.std() ** 3) if known else 0.0
     low = max(reach, _unskewed(reach, skewness, len(logs)))
     high = max(reach, -_unskewed(-reach, skewness, len(logs)))
-    return Interval(math.exp(mean - low * error), _exp(mean + high * error), level)
+    return Interval(math.exp(mean - low * error), exp(mean + high * error), level)
 
 
 def _mean_error_reach(data: np.ndarray[tuple[int], np.dtype[np.float64]], level: float) -> tuple[float, float, float]:
@@ -180,7 +180,7 @@ def interval_from_pairs(
         raise ValueError(f"no interval from {len(log_ratios)} pairs with sd {pooled_sd}")
     mean = math.fsum(log_ratios) / len(log_ratios)
     half = student_t_quantile((1 + level) / 2, pooled_df) * pooled_sd / math.sqrt(len(log_ratios))
-    return Interval(math.exp(mean - half), _exp(mean + half), level)
+    return Interval(math.exp(mean - half), exp(mean + half), level)
 
 
 def bootstrap_interval(values: Sequence[float], level: float = 0.95, seed: int = 0) -> Interval | None:
@@ -242,7 +242,8 @@ def _independent_trials(values: Sequence[float], rate: float, samples: int, leve
     return trials / wider**2
 
 
-def _exp(log: float) -> float:
+def exp(log: float) -> float:
+    """Of what is too large, infinity."""
     return math.exp(log) if log < 700 else math.inf
 
 

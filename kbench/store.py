@@ -20,7 +20,7 @@ from typing import Any, Self, TypeVar
 from kbench.cell import device_name
 from kbench.codec import decode, decode_json
 from kbench.errors import ConfigError, SchemaError
-from kbench.files import cannot_write, json_text, read_json, write_atomic
+from kbench.files import cannot_write, json_text, open_plain, read_json, write_atomic
 from kbench.types import SCHEMA_VERSION, Record, RunInfo
 
 T = TypeVar("T")
@@ -191,7 +191,7 @@ class _Line:
 def _scan(path: Path, raw_samples: bool) -> Iterator[_Line]:
     """attempts.jsonl line by line. SchemaError names the first line that is not a record and holds no whole one."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             for number, data in enumerate(file, start=1):
                 yield _read_line(data, f"{path}:{number}", raw_samples)
     except FileNotFoundError:

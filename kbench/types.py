@@ -5,13 +5,19 @@ Problem -> Request -> Reply -> Solution -> Build -> Verdict -> Record -> Summary
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 SCHEMA_VERSION = 1  # of everything written to disk; a reader refuses a newer one
 LARGEST = 1e15  # of any figure that is stored: microseconds, tokens, dollars; beyond it arithmetic loses its meaning
 MOST_SPEEDUP = 1e9
+POLICIES = ("any", "custom", "pure")  # what counts as a candidate's own work: referee.provenance
 LONGEST_NAME = 200  # of a run or a problem: both are folders under results/
+MOST_SAMPLES = 10_000  # attempts a problem of one run
+WORD = re.compile(r"[A-Za-z0-9_.:-]{0,80}")  # what kbench names a side, a baseline, a protocol, a sandbox or a device
+LEVEL = re.compile(r"level(\d+)/")
 
 
 class Status(StrEnum):
@@ -164,6 +170,9 @@ class Speedup:
     def __post_init__(self) -> None:
         if not 1 / MOST_SPEEDUP <= self.value <= MOST_SPEEDUP:
             raise ValueError(f"speed-up over {self.baseline} is {self.value}")
+        if self.interval is not None and self.interval.low < 0:
+            raise ValueError(f"no speed-up lies in [{self.interval.low}, {self.interval.high}]")
+        _check_word(self.baseline)
 
     @property
     def surely_faster(self) -> bool | None:
@@ -189,6 +198,8 @@ class Timing:
         for side, value in self.latency_us.items():
             if not 0 < value <= LARGEST:
                 raise ValueError(f"{side} takes {value} us")
+        for word in {*self.latency_us, *self.single_call_us, *(s.side for s in self.samples)}:
+            _check_word(word)
 
     def speedup(self, baseline: str) -> Speedup | None:
         return next((s for s in self.speedups if s.baseline == baseline), None)
@@ -231,6 +242,8 @@ class Verdict:
     def __post_init__(self) -> None:
         if self.status is Status.CORRECT and (not self.gates or not all(g.passed for g in self.gates)):
             raise ValueError("a correct verdict needs positive evidence from every gate")
+        for word in (self.sandbox, self.protocol, self.device, self.weights):
+            _check_word(word)
 
 
 # ---- what is stored: one Record a line of attempts.jsonl, one RunInfo a run ------------------------------------------
@@ -323,6 +336,25 @@ def _check_printable(name: str) -> None:
         raise ValueError(f"a name with control characters: {name!r}")
 
 
+def _check_word(text: str) -> None:
+    """ValueError for what kbench would call nothing."""
+    if not WORD.fullmatch(text):
+        raise ValueError(f"no name of kbench's: {text[:80]!r}")
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The strings in it, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
+
+
 def attempt_key(problem_id: str, sample: int) -> str:
     return f"{problem_id}#{sample}"
 
@@ -366,6 +398,11 @@ class Record:
             raise ValueError(f"{key} is {self.status} and its verdict {self.verdict.status}")
         if self.status is Status.CORRECT and self.verdict is None:
             raise ValueError(f"{key} is correct without a verdict")
+        if self.not_run is not None and not (self.not_run and self.not_run.isprintable()):
+            raise ValueError(f"{key} is not run, and the reason is no line of text")
+        named = LEVEL.match(self.problem_id)
+        if named is not None and int(named[1]) != self.level:
+            raise ValueError(f"{key} is said to be of level {self.level}")
 
     @property
     def settled(self) -> bool:
@@ -389,6 +426,12 @@ class RunInfo:
     schema: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
-        _check_printable(str(self.config.get("model", "")))
+        judged = [
+            self.config.get(name, "") for name in ("model", "device", "shapes", "precision", "protocol", "policy")
+        ]
+        for text in _texts([*judged, self.environment, self.protocol, self.kbench_version]):
+            _check_printable(text)
         for name in (self.run_id, *self.problems):
             _check_place(name)
+        if not 1 <= self.samples <= MOST_SAMPLES:
+            raise ValueError(f"{self.samples} samples a problem; 1 to {MOST_SAMPLES} can be")

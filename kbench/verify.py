@@ -6,13 +6,14 @@ solutions as it would any candidate's, in the sandbox.
 
 from __future__ import annotations
 
-import hashlib
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kbench import aggregate, registry
+from kbench.cell import suite_hash_of
 from kbench.codec import encode
 from kbench.errors import KBenchError
 from kbench.files import read_plain
@@ -23,9 +24,14 @@ from kbench.rejudge import settings_of
 from kbench.source import source_hash
 from kbench.store import Run, latest, load
 from kbench.summary import read_summary
-from kbench.types import Record, RunInfo, Status, Timing, Verdict
+from kbench.types import POLICIES, Record, RunInfo, Status, Timing, Verdict
 
 TOLERANCE = 1e-9
+DISPROVED = (Status.INCORRECT, Status.TAMPER, Status.TIMING_INVALID, Status.POLICY)
+DERIVED_FLAGS = {"noisy", "slower_alone", "latency_bound"}
+# Under it no spread between pairs is too wide: how wide it may be is known to the machine alone that was calibrated.
+LENIENT = Calibration(dict.fromkeys(clock.CLASSES, 1e3), dict.fromkeys(clock.CLASSES, 1))
+POLICY_WORD = re.compile(r"(any|custom|pure)[;:]")
 
 
 def findings(folder: Path, suite: Path | None = None) -> list[str]:
@@ -34,6 +40,7 @@ def findings(folder: Path, suite: Path | None = None) -> list[str]:
     again = aggregate.summarise(run.records, list(run.info.problems), run.info.samples)
     found = [
         *(line for record in latest(run.records) for line in of_record(record, folder)),
+        *of_config(run.info),
         *of_protocol(run),
         *of_measuring(run),
         *of_attempts(run),
@@ -51,21 +58,47 @@ def findings(folder: Path, suite: Path | None = None) -> list[str]:
 
 
 def of_record(record: Record, folder: Path) -> Iterator[str]:
+    yield from of_evidence(record, folder)
     verdict = record.verdict
     if verdict is None:
         return
-    if record.status is Status.CORRECT and not all(gate.passed for gate in verdict.gates):
-        yield f"{record.key}: correct although a gate gave no evidence"
     yield from of_solution(record, folder)
     if verdict.timing is not None:
         yield from (f"{record.key}: {line}" for line in of_timing(verdict.timing, verdict.device))
 
 
+def of_evidence(record: Record, folder: Path) -> Iterator[str]:
+    """Whether a status is one that its own evidence leads to."""
+    key, status, verdict = record.key, record.status, record.verdict
+    judged = record.solution_hash is not None or solution_path(record, folder).exists()
+    if record.not_run is not None and judged:
+        yield f"{key}: said to be too large for the device, and a solution of it is stored"
+    if status in (Status.REFUSED, Status.NO_CODE) and (verdict is not None or record.solution_hash is not None):
+        yield f"{key}: {status}, and a solution of it was judged"
+    if record.exempt != record.origin.startswith("builtin/"):
+        yield f"{key}: comes from {record.origin or 'nowhere'}, and is {'' if record.exempt else 'not '}said to be a baseline"
+    if verdict is None:
+        return
+    if status is Status.CORRECT and not all(gate.passed for gate in verdict.gates):
+        yield f"{key}: correct although a gate gave no evidence"
+    if status in DISPROVED and verdict.gates and all(gate.passed for gate in verdict.gates):
+        yield f"{key}: {status}, and every gate passed"
+    if status is Status.CORRECT and verdict.mismatch is not None:
+        yield f"{key}: correct, and a wrong element stands beside it"
+    if status is Status.CORRECT and any(not figure.candidate <= figure.budget for figure in verdict.errors):
+        yield f"{key}: correct, and its error is above the budget"
+    if not 0 <= verdict.calls_checked <= verdict.calls_made:
+        yield f"{key}: {verdict.calls_checked} calls checked of {verdict.calls_made} made"
+
+
+def solution_path(record: Record, folder: Path) -> Path:
+    return folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
+
+
 def of_solution(record: Record, folder: Path) -> Iterator[str]:
     if record.solution_hash is None:
         return
-    path = folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
-    data = read_plain(path)
+    data = read_plain(solution_path(record, folder))
     if data is None:
         yield f"{record.key}: the solution that was judged is not stored"
     elif source_hash(data.decode("utf-8", "surrogateescape")) != record.solution_hash:
@@ -78,8 +111,14 @@ def of_timing(timing: Timing, device: str) -> Iterator[str]:
     if not timing.samples:
         yield "its raw samples are missing"
         return
+    sides = {"candidate", *baselines}
+    others = sorted({sample.side for sample in timing.samples if sample.k} - sides)
+    if others or len(set(baselines)) < len(baselines):
+        yield f"blocks of {', '.join(others) or 'a side'} that no speed-up is over, or a speed-up twice"
+    if set(timing.latency_us) != sides or set(timing.single_call_us) != sides:
+        yield f"times of {', '.join(sorted(timing.latency_us)) or 'no side'}; timed were {', '.join(sorted(sides))}"
     try:
-        again = clock.assess(timing.samples, baselines, Calibration(), interval=False, device=device)
+        again = clock.assess(timing.samples, baselines, LENIENT, interval=False, device=device)
     except (ValueError, ArithmeticError) as error:
         yield f"its samples give no time: {error}"
         return
@@ -92,15 +131,48 @@ def of_timing(timing: Timing, device: str) -> Iterator[str]:
             if after is None or not math.isclose(before, after, rel_tol=TOLERANCE):
                 told = "nothing" if after is None else f"{after:.6g}"
                 yield f"{before:.6g} us for {what} of {side} is stored, its samples give {told}"
-    derived = {speedup.baseline: speedup.value for speedup in again.speedups}
+    if not math.isclose(timing.overhead_us, again.overhead_us, rel_tol=TOLERANCE):
+        yield f"an overhead of {timing.overhead_us:.6g} us is stored, its samples give {again.overhead_us:.6g}"
+    for flag in sorted({*again.flags, *timing.flags} & DERIVED_FLAGS):
+        if (flag in again.flags) != (flag in timing.flags) and not (flag == "noisy" and flag in timing.flags):
+            yield f"its samples are {'' if flag in again.flags else 'not '}{flag}, which is {'not ' if flag in again.flags else ''}stored"
+    derived = {speedup.baseline: speedup for speedup in again.speedups}
     for speedup in timing.speedups:
-        value = derived.get(speedup.baseline)
+        found = derived.get(speedup.baseline)
+        value = found.value if found is not None else None
+        if found is not None and not _alike(speedup.pairs, found.pairs):
+            yield f"the pairs' ratios over {speedup.baseline} are not those of its samples"
         if value is None or not math.isclose(speedup.value, value, rel_tol=TOLERANCE):
             said = "nothing" if value is None else f"{value:.6g}x"
             yield f"{speedup.value:.6g}x {speedup.baseline} is stored, its samples give {said}"
         bounds = speedup.interval
         if bounds is not None and not math.isclose(math.sqrt(bounds.low * bounds.high), speedup.value, rel_tol=1e-6):
             yield f"the interval {bounds.low:.6g}-{bounds.high:.6g} does not lie round {speedup.value:.6g}x {speedup.baseline}"
+
+
+def _alike(stored: Sequence[float], again: Sequence[float]) -> bool:
+    return len(stored) == len(again) and all(
+        math.isclose(a, b, rel_tol=TOLERANCE) for a, b in zip(stored, again, strict=True)
+    )
+
+
+def of_config(info: RunInfo) -> Iterator[str]:
+    """What run.json says twice, it says alike; and what it says is something that kbench knows."""
+    config = info.config
+    for what, one, other in (
+        ("protocol", config.get("protocol"), info.protocol.get("name")),
+        ("samples", config.get("samples"), info.samples),
+        (
+            "device",
+            str(config.get("device", "")).partition(":")[0],
+            str(info.environment.get("device", "")).partition(":")[0],
+        ),
+        ("kbench", info.kbench_version, info.environment.get("kbench")),
+    ):
+        if str(one) != str(other):
+            yield f"run.json: {what} is {one} in one place and {other} in another"
+    if config.get("policy") not in POLICIES:
+        yield f"run.json: policy {config.get('policy')!r} is none of {', '.join(POLICIES)}"
 
 
 def of_protocol(run: Run) -> Iterator[str]:
@@ -123,10 +195,12 @@ def of_protocol(run: Run) -> Iterator[str]:
             (key for key, sandbox in weak if sandbox == rung),
             f"judged in sandbox {rung or 'none'!s}, below the full one",
         )
+    policy = run.info.config.get("policy")
+    scored = ((r.key, r.verdict) for r in latest(run.records) if r.verdict is not None and not r.exempt)
+    told = ((key, POLICY_WORD.match(gate.evidence)) for key, v in scored for gate in v.gates if gate.name == "policy")
+    yield from _each((key for key, word in told if word and word[1] != policy), f"not judged under policy {policy}")
     device = str(run.info.config.get("device", ""))
-    yield from _each(
-        (key for key, v in verdicts if v.device and device and v.device != device), f"not judged on {device}"
-    )
+    yield from _each((key for key, v in verdicts if v.device and v.device != device), f"not judged on {device}")
     yield from _each(
         (r.key for r in latest(run.records) if r.run_id != run.info.run_id), f"not of run {run.info.run_id}"
     )
@@ -176,18 +250,14 @@ def _of_blocks(timing: Timing, protocol: Protocol, baselines: Iterable[str]) -> 
 def of_attempts(run: Run) -> Iterator[str]:
     """What no run of kbench writes: attempts that nobody asked for, made anew after a verdict, or without what they rest on."""
     asked, last = run.info.samples, latest(run.records)
-    if asked < 1 or not run.info.problems:
-        yield f"{asked} samples of {len(run.info.problems)} problems: a run asks for one of one at least"
+    if not run.info.problems:
+        yield "no problem: a run asks for one at least"
     yield from _each((r.key for r in last if not 0 <= r.sample < asked), f"no sample of a run of {asked}")
     yield from _each(
         (r.key for r in last if r.solution_hash is None and r.verdict is not None and _ran(r.verdict)),
         "judged, and no solution stands on record",
     )
-    final = {record.key: record for record in last}
-    yield from _each(
-        (r.key for r in run.records if r is not final[r.key] and _refused(r) and final[r.key].status is Status.CORRECT),
-        "correct after a verdict that it was not",
-    )
+    yield from _each(dict.fromkeys(_made_anew(run)), "made anew after a verdict")
     known = PROTOCOLS.get(str(run.info.protocol.get("name")))
     if known is not None and not known.interval:
         told = (r.key for r in last for timing in _timings(r) if any(s.interval is not None for s in timing.speedups))
@@ -196,8 +266,19 @@ def of_attempts(run: Run) -> Iterator[str]:
         yield from _each((r.key for r in last if r.exempt), "a baseline's attempt among a model's")
 
 
-def _refused(record: Record) -> bool:
-    return record.verdict is not None and record.settled and record.status is not Status.CORRECT
+def _made_anew(run: Run) -> Iterator[str]:
+    """Attempts with a record after one that settled them. A resumed run leaves those alone, but for a stored solution that has
+    been exchanged since; that does not make a failure good."""
+    stored = str(run.info.config.get("model", "")).startswith("replay/")
+    before: dict[str, Record] = {}
+    for record in run.records:
+        earlier = before.get(record.key)
+        if earlier is not None and earlier.settled:
+            hashes = {earlier.solution_hash, record.solution_hash}
+            exchanged = stored and len(hashes) == 2 and None not in hashes
+            if not exchanged or (record.status is Status.CORRECT and earlier.status is not Status.CORRECT):
+                yield record.key
+        before[record.key] = record
 
 
 def _timings(record: Record) -> Iterator[Timing]:
@@ -220,8 +301,7 @@ def _each(keys: Iterable[str], what: str) -> Iterator[str]:
 def of_problems(info: RunInfo, suite: Path | None) -> Iterator[str]:
     """The suite's hash against its problems', and, where the suite is at hand, those against the problems' text. ConfigError
     where `suite` is given and cannot be read."""
-    lines = sorted(f"{problem} {content_hash}\n" for problem, content_hash in info.problems.items())
-    if hashlib.sha256("".join(lines).encode()).hexdigest() != info.suite_hash:
+    if suite_hash_of(info.problems) != info.suite_hash:
         yield f"suite hash {info.suite_hash[:12]} is not that of the problems listed"
     try:
         there = {problem.id: problem.content_hash for problem in registry.discover(suite)}

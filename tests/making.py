@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kbench.cell import suite_hash_of
 from kbench.referee.case import GATES
 from kbench.store import ATTEMPTS, RunStore
 from kbench.types import (
@@ -78,10 +79,10 @@ def info(**more: Any) -> RunInfo:
         "config": {"model": "local/stub", "level": [1]},
         "environment": {"torch": "2.9"},
         "protocol": {"name": "strict"},
-        "suite_hash": "abc",
         "problems": {"level1/1_a": "x"},
     }
-    return RunInfo(**(fields | more))
+    fields |= more
+    return RunInfo(**({"suite_hash": suite_hash_of(fields["problems"])} | fields))
 
 
 THREE = [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from kbench.files import json_text, write_atomic
+from kbench.source import source_hash
 from kbench.store import to_line
 from kbench.types import Gate, Record, Status, Verdict
 
@@ -26,7 +28,8 @@ def write(folder: Path, records: list[Record], model: str, sources: dict[str, st
     day = f"2026-01-0{1 + len(model) % 9}T00:00:00+00:00"
     run = info(run_id=folder.name, problems=problems, config=config, samples=samples, environment=facts, created=day)
     write_atomic(folder / "run.json", json_text(run))
-    write_atomic(folder / "attempts.jsonl", b"".join(to_line(r) for r in records))
+    judged = [replace(r, solution_hash=source_hash(sources.get(r.key, SOURCE))) for r in records]
+    write_atomic(folder / "attempts.jsonl", b"".join(to_line(r) for r in judged))
     for r in records:
         place = folder / "artifacts" / r.problem_id.replace("/", "/", 1) / str(r.sample)
         if ".." not in r.problem_id:

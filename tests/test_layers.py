@@ -14,11 +14,11 @@ import kbench
 PACKAGE = Path(kbench.__file__).parent
 # From the bottom. A module may import from its own row and from rows above it in this list.
 LAYERS = [
-    {"__init__", "types", "errors", "findings", "bounds", "stats", "paired", "candidate", "codec", "source"},
+    {"__init__", "types", "errors", "findings", "bounds", "stats", "paired", "candidate", "codec", "source", "inert", "words"},
     {"files", "scratch", "keys", "shrink"},
     {
         "registry", "exploits", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts",
-        "budget", "inert", "cell", "spending", "attestation", "reference_rows",
+        "budget", "cell", "spending", "attestation", "reference_rows",
     },
     {"changes", "leaderboard", "similarity"},
     {"comparison"},

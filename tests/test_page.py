@@ -13,6 +13,7 @@ from kbench.errors import ConfigError
 from kbench.reference_rows import sources
 from kbench.report.page import write_page
 from kbench.report.page.digest import details, slugs
+from kbench.source import source_hash
 from kbench.store import load
 
 from .making import record
@@ -98,6 +99,16 @@ def test_every_data_file_is_one_call_with_json_arguments(page: Path) -> None:
         )
         assert match, path
         assert len(json.loads(f"[{match[2]}]")) == 2
+
+
+def test_code_that_was_exchanged_after_it_was_judged_is_not_shown(tmp_path: Path) -> None:
+    place = tmp_path / "artifacts" / "level1/1_a" / "0"
+    place.mkdir(parents=True)
+    (place / "solution.py").write_text("class ModelNew: ...\n")
+    judged = record("level1/1_a", solution_hash=source_hash("class ModelNew: ...\n"))
+    assert details(judged, tmp_path)["code"] == "class ModelNew: ...\n"
+    (place / "solution.py").write_text("class Better: ...\n")
+    assert "is not the one that was judged" in details(judged, tmp_path)["code"]
 
 
 def test_the_code_and_evidence_of_an_attempt_are_whole_in_its_data(page: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from dataclasses import replace
@@ -15,7 +14,7 @@ from kbench import attestation, rejudge
 from kbench.aggregate import summarise
 from kbench.cli import main
 from kbench.codec import encode
-from kbench.errors import ConfigError
+from kbench.errors import ConfigError, SchemaError
 from kbench.evaluate import Settings
 from kbench.files import json_text, write_atomic
 from kbench.referee.case import QUICK, Calibration
@@ -24,7 +23,19 @@ from kbench.registry import discover
 from kbench.source import source_hash
 from kbench.store import load, to_line
 from kbench.summary import write_summary
-from kbench.types import BlockSample, Interval, Precision, Problem, Record, Solution, Speedup, Status, Verdict
+from kbench.types import (
+    BlockSample,
+    ErrorFigure,
+    Interval,
+    Mismatch,
+    Precision,
+    Problem,
+    Record,
+    Solution,
+    Speedup,
+    Status,
+    Verdict,
+)
 from kbench.verify import findings
 
 from .making import info, record, verdict
@@ -48,16 +59,21 @@ def attempt(problem: str, status: Status = Status.CORRECT) -> Record:
         if status is Status.CORRECT
         else None
     )
-    more = {"sandbox": "namespaces", "protocol": "quick"}
-    return record(problem, status, verdict=verdict(status, timing, **more), solution_hash=source_hash(SOURCE))
+    more = {"sandbox": "namespaces", "protocol": "quick", "calls_made": 240, "calls_checked": 10}
+    found = verdict(status, timing, **more)
+    told = {"policy": "custom; claimed by its process: 90% own code, 0% library"}
+    found = replace(
+        found, gates=tuple(replace(gate, evidence=told.get(gate.name, gate.evidence)) for gate in found.gates)
+    )
+    return record(problem, status, verdict=found, solution_hash=source_hash(SOURCE), origin="replay/x")
 
 
 def stored(folder: Path, change: Any = lambda record: record, **more: Any) -> Path:
     """A run of two kbench problems, its summary that of the records before `change` touched each of them."""
     problems = {p.id: p.content_hash for p in discover() if p.id in ("level1/019_relu", "level2/001_conv_relu_bias")}
-    lines = sorted(f"{p} {h}\n" for p, h in problems.items())
-    suite = hashlib.sha256("".join(lines).encode()).hexdigest()
-    fields: dict[str, Any] = {"config": CONFIG, "protocol": encode(QUICK), "suite_hash": suite, "problems": problems}
+    fields: dict[str, Any] = {
+        "config": CONFIG, "protocol": encode(QUICK), "problems": problems, "environment": {"device": "cpu", "kbench": "0.1.0"},
+    }  # fmt: skip
     records = [attempt("level1/019_relu"), attempt("level2/001_conv_relu_bias", Status.INCORRECT)]
     write_atomic(folder / "run.json", json_text(info(**(fields | more))))
     write_atomic(folder / "attempts.jsonl", b"".join(to_line(change(r)) for r in records))
@@ -126,6 +142,22 @@ def weak(record: Record) -> Record:
     return replace(record, verdict=replace(record.verdict, sandbox="rlimits"))
 
 
+def of_verdict(**changes: Any) -> Any:
+    def change(record: Record) -> Record:
+        if record.status is not Status.CORRECT or record.verdict is None:
+            return record
+        return replace(record, verdict=replace(record.verdict, **changes))
+
+    return change
+
+
+def worse(record: Record) -> Record:
+    assert record.verdict is not None
+    if record.status is not Status.CORRECT:
+        return record
+    return replace(record, status=Status.INCORRECT, verdict=replace(record.verdict, status=Status.INCORRECT))
+
+
 def elsewhere(record: Record) -> Record:
     assert record.verdict is not None
     return replace(record, verdict=replace(record.verdict, protocol="strict"))
@@ -175,6 +207,29 @@ def ungated(record: Record) -> Record:
         (elsewhere, "not judged under quick"),
         (lambda r: replace(r, solution_hash="0" * 64), "the stored solution is not the one that was judged"),
         (lambda r: replace(r, run_id="other"), "not of run run"),
+        (
+            lambda r: replace(r, status=None, verdict=None, not_run="needs 17.2 GB"),
+            "said to be too large for the device, and a solution of it is stored",
+        ),
+        (lambda r: replace(r, status=Status.REFUSED, verdict=None), "refused, and a solution of it was judged"),
+        (lambda r: replace(r, exempt=True), "comes from replay/x, and is said to be a baseline"),
+        (lambda r: replace(r, origin="builtin/eager"), "comes from builtin/eager, and is not said to be a baseline"),
+        (worse, "level1/019_relu#0: incorrect, and every gate passed"),
+        (of_verdict(calls_checked=10**9), "1000000000 calls checked of 240 made"),
+        (
+            of_verdict(errors=(ErrorFigure("max", 2.0, 0.1, 1.0),)),
+            "019_relu#0: correct, and its error is above the budget",
+        ),
+        (
+            of_verdict(mismatch=Mismatch("output", (0,), 1.0, 2.0, 1, 4)),
+            "019_relu#0: correct, and a wrong element stands beside it",
+        ),
+        (unlike(flags=lambda f: ("slower_alone",)), "its samples are not slower_alone, which is stored"),
+        (unlike(overhead_us=lambda o: o + 1), "an overhead of"),
+        (unlike(speedups=lambda s: tuple(replace(one, pairs=(99.0,)) for one in s)), "the pairs' ratios over eager"),
+        (unlike(speedups=lambda s: (*s, s[0])), "a speed-up twice"),
+        (unlike(latency_us=lambda _: {}), "times of no side; timed were candidate, compile, eager"),
+        (unlike(samples=lambda s: (*s, replace(s[0], side="other"))), "blocks of other that no speed-up is over"),
         (lambda r: replace(r, sample=7, key=""), "no sample of a run of 1"),
         (lambda r: replace(r, solution_hash=None), "judged, and no solution stands on record"),
         (
@@ -193,11 +248,43 @@ def test_an_attempt_that_is_correct_after_it_was_not_is_found(tmp_path: Path) ->
     first = replace(attempt("level1/019_relu", Status.INCORRECT), solution_hash="0" * 64)
     lines = (folder / "attempts.jsonl").read_bytes()
     write_atomic(folder / "attempts.jsonl", to_line(first) + lines)
-    assert findings(folder) == ["level1/019_relu#0: correct after a verdict that it was not"]
+    assert findings(folder) == ["level1/019_relu#0: made anew after a verdict"]
 
 
-def test_a_run_that_asks_for_no_sample_is_found(tmp_path: Path) -> None:
-    assert any("0 samples of 2 problems" in line for line in findings(stored(tmp_path, samples=0)))
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Status.CORRECT, Status.CORRECT), (Status.CORRECT, Status.INCORRECT), (Status.INCORRECT, Status.TIMEOUT),
+        (Status.INCORRECT, None), (None, Status.CORRECT),
+    ],
+)  # fmt: skip
+def test_a_second_record_after_one_that_settled_the_attempt_is_found(
+    tmp_path: Path, first: Status | None, second: Status | None
+) -> None:
+    folder = stored(tmp_path)
+    lines = (folder / "attempts.jsonl").read_bytes().splitlines(keepends=True)
+    too_large = record("level1/019_relu", None, not_run="needs 17.2 GB")
+    pair = [attempt("level1/019_relu", status) if status else too_large for status in (first, second)]
+    write_atomic(folder / "attempts.jsonl", b"".join([*map(to_line, pair), *lines[1:]]))
+    assert "level1/019_relu#0: made anew after a verdict" in findings(folder)
+
+
+def test_what_an_infrastructure_error_cut_off_may_be_made_again_and_a_stored_solution_exchanged(tmp_path: Path) -> None:
+    folder = stored(tmp_path)
+    lines = (folder / "attempts.jsonl").read_bytes()
+    failed = record("level1/019_relu", Status.INFRA_ERROR)
+    other = replace(attempt("level2/001_conv_relu_bias"), solution_hash="0" * 64)
+    write_atomic(folder / "attempts.jsonl", to_line(failed) + to_line(other) + lines)
+    assert findings(folder) == []
+
+
+def test_a_run_that_asks_for_no_sample_or_too_many_cannot_be_read(tmp_path: Path) -> None:
+    for samples in (0, -5, 10**30):
+        folder = stored(tmp_path / str(samples))
+        text = (folder / "run.json").read_text().replace('"samples":1,"schema"', f'"samples":{samples},"schema"')
+        write_atomic(folder / "run.json", text)
+        with pytest.raises(SchemaError, match="samples a problem"):
+            findings(folder)
 
 
 def test_a_suite_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -212,6 +299,14 @@ def test_a_suite_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         ({"protocol": {"name": "lenient"}}, "protocol 'lenient' is none of this kbench's"),
         ({"suite_hash": "0" * 64}, "suite hash 000000000000 is not that of the problems listed"),
         ({"samples": 2}, "the run is not complete: 0 infrastructure errors, 2 missing"),
+        ({"samples": 2}, "run.json: samples is 1 in one place and 2 in another"),
+        ({"config": CONFIG | {"policy": "xyz"}}, "policy 'xyz' is none of any, custom, pure"),
+        ({"config": CONFIG | {"policy": "pure"}}, "level1/019_relu#0: not judged under policy pure"),
+        ({"config": CONFIG | {"protocol": "strict"}}, "run.json: protocol is strict in one place and quick in another"),
+        ({"config": CONFIG | {"device": ""}}, "run.json: device is  in one place and cpu in another"),
+        ({"environment": {}}, "run.json: kbench is 0.1.0 in one place and None in another"),
+        ({"environment": {"device": "cuda:0", "kbench": "0.1.0"}}, "run.json: device is cpu in one place and cuda"),
+        ({"kbench_version": "9.0.0"}, "run.json: kbench is 9.0.0 in one place and 0.1.0 in another"),
     ],
 )
 def test_a_changed_run_file_is_found(tmp_path: Path, more: dict[str, Any], says: str) -> None:

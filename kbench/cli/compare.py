@@ -43,6 +43,7 @@ def command(base: str, new: str, rules: tuple[str, ...], gate_confidence: float,
     from kbench.cli.show import run_folder
     from kbench.codec import encode
     from kbench.comparison import compare
+    from kbench.inert import inert
     from kbench.report import ci, comparison
     from kbench.store import load
 
@@ -63,7 +64,7 @@ def command(base: str, new: str, rules: tuple[str, ...], gate_confidence: float,
         click.echo(json.dumps({"comparison": encode(compared), "rulings": [encode(ruling) for ruling in rulings]}))
     else:
         for line in comparison.as_text(compared, rulings):
-            click.echo(line)
+            click.echo(inert(line))
         if junit_file is not None:
             click.echo(f"written: {junit_file}")
     return exit_code(compared, rulings)
@@ -73,5 +74,5 @@ def exit_code(compared: Any, rulings: Any) -> int:
     """1 where a rule fired; 3 where one cannot be answered, or attempts of NEW are missing that a rule would be about."""
     if any(ruling.fired for ruling in rulings):
         return EXIT_GATE
-    unanswered = any(ruling.fired is None for ruling in rulings)
+    unanswered = any(ruling.fired is None for ruling in rulings) or not compared.pairs
     return EXIT_INCOMPLETE if rulings and (unanswered or compared.unpaired) else 0

@@ -12,7 +12,7 @@ import click
 from kbench.errors import ConfigError
 from kbench.evaluate import Settings
 from kbench.referee.case import PROTOCOLS
-from kbench.types import Precision
+from kbench.types import MOST_SAMPLES, POLICIES, Precision
 
 F = TypeVar("F", bound=Callable[..., Any])
 BASELINES = ("eager", "compile")
@@ -44,7 +44,7 @@ _OPTIONS = (
     click.option("--precision", type=click.Choice([p.value for p in Precision]), default="fp32", show_default=True),
     click.option("--protocol", type=click.Choice(list(PROTOCOLS)), default="strict", show_default=True),
     click.option("--quick", is_flag=True, help="short for --protocol quick: one pair of workers, no interval"),
-    click.option("--policy", type=click.Choice(["any", "custom", "pure"]), default="custom", show_default=True,
+    click.option("--policy", type=click.Choice(POLICIES), default="custom", show_default=True,
                  help="what counts: any, custom (own kernels do work), pure (no library compute)"),
     click.option("--baseline", default="eager,compile", show_default=True, help="what to time beside the candidate"),
     click.option("--timeout", type=Number(min=1), default=60.0, show_default=True, help="seconds a block may take"),
@@ -116,7 +116,7 @@ _RUN_OPTIONS = (
     click.option("-p", "--problem", multiple=True, metavar="GLOB", help="problems whose id or name matches; repeatable"),
     click.option("--level", help="1, 2, 3, 1,2 or 1-3; without it all of them"),
     click.option("--limit", type=click.IntRange(min=1), help="the first N problems of each level"),
-    click.option("--samples", type=click.IntRange(min=1), default=1, show_default=True, help="attempts a problem"),
+    click.option("--samples", type=click.IntRange(1, MOST_SAMPLES), default=1, show_default=True, help="attempts a problem"),
     click.option("--results", type=click.Path(path_type=Path, file_okay=False), default="results", show_default=True),
     click.option("--run-id", help="folder of the run; by default a hash of the resolved configuration"),
     click.option("--build-jobs", type=click.IntRange(min=1), help="builds at once; by default one a core"),

@@ -118,10 +118,11 @@ def find_attempt(records: Any, attempt: str) -> Any:
 
 def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> None:
     from kbench.files import read_plain
+    from kbench.inert import one_line
     from kbench.report.verdict import print_verdict
 
     if record.verdict is None:
-        console.print(f"{record.status or 'not run'}  {record.key}  {record.not_run or ''}")
+        console.print(one_line(f"{record.status or 'not run'}  {record.key}  {record.not_run or ''}"), markup=False)
     else:
         print_verdict(console, f"{record.key}  {record.origin}  ({record.language})", record.verdict)
     for line in [*reply_lines(record), *agent_lines(record)]:

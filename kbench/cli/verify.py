@@ -57,13 +57,14 @@ def command(run: str, results: Path, suite: Path | None, count: int, trajectorie
 
 
 def show(found: list[str], again: list[Any], asked: int) -> None:
+    from kbench.inert import inert
     from kbench.words import counted
 
     for one in again:
         if one.differs is None:
             click.echo(f"judged again: {one.key}: {one.note}")
     for line in found:
-        click.echo(f"finding: {line}")
+        click.echo(f"finding: {inert(' '.join(line.splitlines()))}")
     judged = f"; {counted(len(again), 'attempt')} judged again, with the same status" if again else ""
     judged = "; none could be judged again" if asked and not again else judged
     held = f"verified: the summary follows from the raw samples{judged}"

@@ -46,12 +46,12 @@ EXCUSED, EXCUSED_US = 1.0, 1000.0  # of a reference's call, or this; beyond the 
 MIN_LONE = 2  # lone calls a side, or nothing is said of them
 SLOWED = 1.5  # times a reference's lone call that one of its calls among many takes; only a disturbed machine does that
 CLASSES_US = (100.0, 1_000.0, 10_000.0)
+CLASSES = ("<100us", "<1ms", "<10ms", ">=10ms")
 
 
 def duration_class(latency_us: float) -> str:
     """The class whose A/A runs say how far two identical processes differ: "<100us", "<1ms", "<10ms" or ">=10ms"."""
-    names = ("<100us", "<1ms", "<10ms", ">=10ms")
-    return names[sum(latency_us >= bound for bound in CLASSES_US)]
+    return CLASSES[sum(latency_us >= bound for bound in CLASSES_US)]
 
 
 def plan_calls(call_us: float, fit: int, block_us: float, least: int) -> list[int]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from kbench.types import Gate
 
-POLICIES = ("any", "custom", "pure")
 OWN_SHARE = 0.10  # custom: at least this share of a call's time in own code, above what eager's Python costs
 PLAIN_SHARE = 0.3  # so much of it is own code whatever the machine did meanwhile; with less, one trace does not decide
 STAND_IN_SHARE = (

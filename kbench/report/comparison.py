@@ -98,9 +98,7 @@ def power(comparison: Comparison) -> str:
         for change in comparison.changes
         if change.scope == "overall" and change.smallest_seen is not None and change.metric in POWER_METRICS
     ]
-    head = (
-        f"Power: with {comparison.problems} problems and this noise, a gate at {comparison.gate_level:.0%} would see "
-    )
+    head = f"Power: with {comparison.problems} problems and this noise, a gate at {100 * comparison.gate_level:g}% would see "
     return head + (", ".join(seen) + "; nothing smaller." if seen else "no drop at all: too few problems.")
 
 

@@ -6,13 +6,15 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from kbench.inert import inert
+
 # What starts a link, an image, code, emphasis, a heading, a mention, or a table's next cell.
 SPECIAL = re.compile(r"([\\`*_\[\]()#|!@~])")
 
 
 def escape(text: str) -> str:
     """One line of plain text: HTML as entities, Markdown's own characters behind a backslash."""
-    return SPECIAL.sub(r"\\\1", html.escape(" ".join(text.split()), quote=False))
+    return SPECIAL.sub(r"\\\1", html.escape(" ".join(inert(text).split()), quote=False))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

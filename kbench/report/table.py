@@ -120,7 +120,7 @@ def noise_remark(records: Sequence[Record]) -> Iterator[Text]:
 def remarks(summary: Summary) -> Iterator[Text]:
     """What a table cannot show: what was not run, what is missing, what is still to be made."""
     for problem, reason in summary.not_run.items():
-        yield Text(f"not run: {problem}: {reason}", "yellow")
+        yield Text(one_line(f"not run: {problem}: {reason}"), "yellow")
     for level in summary.levels:
         for k, estimate in level.pass_at_k.items():
             value = UNKNOWN if estimate.value is None else f"{estimate.value:.3g}"

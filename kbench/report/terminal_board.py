@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from kbench.inert import one_line
 from kbench.leaderboard import METRIC, Board, Row, estimate, placed
 from kbench.report import history_table
 from kbench.report.board import figure_text, money, rank_text
@@ -29,12 +30,12 @@ def tables(board: Board) -> Iterator[RenderableType]:
             table.add_column(METRIC[name].title if name in METRIC else name, justify="right")
         for row, rank in placed(board, level):
             figures = [figure_text(estimate(row, METRIC[n], level), METRIC[n].rate) for n in SHOWN]
-            who = Text.assemble(row.model, ("\n" + row.run_id, "dim"))
+            who = Text.assemble(one_line(row.model), ("\n" + one_line(row.run_id), "dim"))
             table.add_row(rank_text(rank), who, *figures, money(row))
         yield table
     for row in board.rows:
         if row.caveats:
-            yield Text(f"{row.run_id}: {'; '.join(row.caveats)}", "yellow")
+            yield Text(one_line(f"{row.run_id}: {'; '.join(row.caveats)}", 1000), "yellow")
 
 
 def history(rows: Sequence[Row]) -> Iterator[RenderableType]:

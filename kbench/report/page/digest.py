@@ -17,6 +17,7 @@ from kbench.aggregate import BASELINES
 from kbench.files import read_plain
 from kbench.inert import one_line
 from kbench.leaderboard import Row, row_of
+from kbench.source import source_hash
 from kbench.store import latest, load
 from kbench.types import Record, Speedup, Status, Verdict
 
@@ -109,9 +110,19 @@ def details(record: Record, folder: Path) -> dict[str, Any]:
         "gates": [[g.name, g.passed, g.evidence] for g in verdict.gates] if verdict is not None else [],
         "errors": _errors(verdict),
         "log": (verdict.detail[:CODE_LIMIT] if verdict is not None else "") or None,
-        "code": _text(f"{artifacts}/solution.py"),
+        "code": _judged_code(record, f"{artifacts}/solution.py"),
         "reply": _text(f"{artifacts}/reply.txt") if record.status is Status.REFUSED else None,
     }
+
+
+def _judged_code(record: Record, path: str) -> str | None:
+    """The stored solution, if it is the one that was judged; else a line that says so."""
+    data = read_plain(path)
+    if data is None:
+        return None
+    if source_hash(data.decode("utf-8", "surrogateescape")) != record.solution_hash:
+        return "# The stored solution is not the one that was judged."
+    return data[:CODE_LIMIT].decode("utf-8", "replace")
 
 
 def _facts(record: Record) -> Iterator[tuple[str, str]]:
