@@ -33,8 +33,8 @@ def decode(cls: type[T], value: Any) -> T:
         result: T = _adapter(cls).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise SchemaError(f"{cls.__name__}.{where}: {first['msg']}") from error
+        where = ".".join([cls.__name__, *(str(part) for part in first["loc"])])
+        raise SchemaError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
     return result
 
 

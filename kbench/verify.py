@@ -185,7 +185,7 @@ def of_protocol(run: Run) -> Iterator[str]:
         yield from differences("protocol", run.info.protocol, encode(known))
     verdicts = [(record.key, record.verdict) for record in latest(run.records) if record.verdict is not None]
     yield from _each(
-        (key for key, verdict in verdicts if verdict.protocol and verdict.protocol != name), f"not judged under {name}"
+        (key for key, verdict in verdicts if _ran(verdict) and verdict.protocol != name), f"not judged under {name}"
     )
     weak = [
         (key, verdict.sandbox) for key, verdict in verdicts if _ran(verdict) and verdict.sandbox not in FULL_SANDBOX
@@ -222,6 +222,8 @@ def of_measuring(run: Run) -> Iterator[str]:
             yield f"{record.key}: correct, and not timed"
             continue
         timed = {speedup.baseline for speedup in verdict.timing.speedups}
+        for baseline in sorted(timed - set(asked)):
+            yield f"{record.key}: timed against {baseline}, which the run did not ask for"
         for baseline in asked:
             if baseline not in timed and not any(f.startswith(f"no {baseline} baseline") for f in verdict.timing.flags):
                 yield f"{record.key}: not timed against {baseline}, and nothing says why"

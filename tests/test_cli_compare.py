@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -171,3 +173,50 @@ def test_on_github_the_summary_is_written_and_a_candidates_words_stay_words(
     assert "<img" not in summary
     assert "](javascript" not in summary
     assert summary.count("</details>") == summary.count("<details>")
+
+
+@pytest.mark.parametrize("name", ["attempts.jsonl", "summary.json"])
+@pytest.mark.parametrize("command", ["verify", "compare", "leaderboard"])
+def test_a_pipe_in_the_place_of_a_file_is_told_and_hangs_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, command: str
+) -> None:
+    whole = stored(tmp_path, "whole", records(count=3))
+    folder = stored(tmp_path, "run", records(count=3))
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    arguments = [str(folder), str(whole)] if command == "compare" else [str(folder)]
+    with pytest.raises(SystemExit) as ended:
+        main([command, *arguments])
+    out, err = capsys.readouterr()
+    if name != "summary.json":
+        assert ended.value.code == 2
+        assert f"{name}: is no plain file" in err
+    assert "Traceback" not in out + err
+
+
+def test_two_runs_without_a_common_attempt_pass_no_gate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base, new = stored(tmp_path, "base", records(count=3)), stored(tmp_path, "new", records(count=3))
+    for folder in (base, new):
+        (folder / "attempts.jsonl").write_bytes(b"")
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", str(base), str(new), "--fail-on", "any-new-failure"])
+    assert ended.value.code == 3
+    assert "cannot be answered" in capsys.readouterr().out
+
+
+def test_an_interval_without_an_end_is_no_crash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    halved = [records(count=1)[0], record("level1/2_p", eager=0.75, compiled=1.5)]
+    base, new = stored(tmp_path, "base", records(count=2)), stored(tmp_path, "new", halved)
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", str(base), str(new), "--fail-on", "geomean_vs_eager:-3%", "--gate-confidence", "0.9999"])
+    assert ended.value.code == 0
+    assert "99.99% interval" in capsys.readouterr().out
+
+
+def test_of_two_runs_with_one_name_the_folders_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = stored(tmp_path, "base", records(count=2))
+    copy = shutil.copytree(base, tmp_path / "copy")
+    with pytest.raises(SystemExit):
+        main(["compare", str(base), str(copy), "--json"])
+    found = json.loads(capsys.readouterr().out)["comparison"]
+    assert (found["base"], found["new"]) == (str(base), str(copy))

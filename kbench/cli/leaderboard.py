@@ -37,6 +37,7 @@ def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: P
     cannot be read is left out, told on stderr, and the exit code is 2."""
     from kbench import leaderboard, reference_rows
     from kbench.files import write_atomic
+    from kbench.inert import inert
     from kbench.report import board, history_table
 
     folders, missing = named_folders(runs, results) if runs else ([] if history else run_folders(results), [])
@@ -65,7 +66,7 @@ def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: P
             if path is not None:
                 click.echo(f"written: {path}")
     for why in unreadable:
-        click.echo(f"kbench: left out: {why}", err=True)
+        click.echo(f"kbench: left out: {inert(' '.join(why.splitlines()))}", err=True)
     return EXIT_UNREADABLE if unreadable else 0
 
 

@@ -124,7 +124,7 @@ def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> 
     if record.verdict is None:
         console.print(one_line(f"{record.status or 'not run'}  {record.key}  {record.not_run or ''}"), markup=False)
     else:
-        print_verdict(console, f"{record.key}  {record.origin}  ({record.language})", record.verdict)
+        print_verdict(console, one_line(f"{record.key}  {record.origin}  ({record.language})"), record.verdict)
     for line in [*reply_lines(record), *agent_lines(record)]:
         console.print(line, soft_wrap=True, markup=False)
     place = folder / "artifacts" / record.problem_id / str(record.sample)

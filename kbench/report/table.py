@@ -19,7 +19,7 @@ UNKNOWN = "-"
 def summary_table(title: str, summary: Summary) -> Table:
     """One column a level and one for all of them; one row a figure. Narrow enough for 80 columns."""
     levels = [*summary.levels, summary.overall] if len(summary.levels) > 1 else list(summary.levels)
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(title=Text(one_line(title)), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True)
     for level in levels:
         table.add_column("all levels" if level.level is None else f"level {level.level}", justify="right")
@@ -65,7 +65,7 @@ def attempts_table(records: Sequence[Record]) -> Table:
         speeds += " (noisy)" if timing is not None and "noisy" in timing.flags else ""
         note = record.reply.note if record.reply is not None else ""
         message = record.verdict.message if record.verdict is not None else record.not_run or note
-        table.add_row(record.key, str(record.status or "not run"), speeds, Text(one_line(message, 80)))
+        table.add_row(Text(one_line(record.key)), str(record.status or "not run"), speeds, Text(one_line(message, 80)))
     return table
 
 
