@@ -15,6 +15,7 @@ INPUTS = ("default", "large_mean", "wide")
 SPEC = {"precision": "fp32", "mode": "eval", "moves": "all"}
 # Expansion, output channels, blocks, stride of the first block.
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+SPREAD = 0.2  # of what a convolution gives a norm: small, so that the norm's eps counts
 GAIN = 0.62  # of a convolution that reads ReLU6, which at this spread has a variance of about 2
 
 
@@ -41,6 +42,10 @@ class ConvNorm(nn.Sequential):
         nn.init.normal_(norm.bias, std=0.3)
         nn.init.normal_(norm.running_mean, std=0.3)
         nn.init.uniform_(norm.running_var, 0.5, 1.5)
+        with torch.no_grad():
+            conv.weight.mul_(SPREAD)
+            norm.running_mean.mul_(SPREAD)
+            norm.running_var.mul_(SPREAD**2)
         super().__init__(conv, norm, *([nn.ReLU6()] if clamped else []))
 
 

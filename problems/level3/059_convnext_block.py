@@ -1,5 +1,6 @@
 """ConvNeXt V2 block: 7x7 depthwise convolution, layer norm over channels, 1x1 up, GELU, global response norm, 1x1 down,
-residual. No public counterpart; the response norm's weights, zero when untrained, are not."""
+residual. No public counterpart; the response norm's weights, zero when untrained, are not, and the layer norm's eps is 1e-5:
+1e-6 is below what fp32 resolves, so that no check could tell whether it is there."""
 
 import torch
 import torch.nn as nn
@@ -35,7 +36,7 @@ class Model(nn.Module):
     def __init__(self, channels: int):
         super().__init__()
         self.depthwise = nn.Conv2d(channels, channels, 7, padding=3, groups=channels)
-        self.norm = nn.LayerNorm(channels, eps=1e-6)
+        self.norm = nn.LayerNorm(channels)
         self.up = nn.Linear(channels, 4 * channels)
         self.response = ResponseNorm(4 * channels)
         self.down = nn.Linear(4 * channels, channels)
