@@ -146,7 +146,7 @@ def _smallest_rate_drop(differences: Sequence[float], samples: int, gate_level: 
         drop = smallest_seen_mean(differences, gate_level)
         return drop if drop is not None and drop < 1 else None
     gains = round(math.fsum(d for d in differences if d > 0))
-    losses = smallest_seen_losses(len(differences), gains, gate_level)
+    losses = smallest_seen_losses(len(differences), gains, gate_level, samples)
     return None if losses is None else (losses - gains) / len(differences)
 
 

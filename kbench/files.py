@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import errno
 import io
@@ -40,7 +41,8 @@ def write_atomic(path: Path, data: str | bytes, durable: bool = True) -> None:
         if durable:
             _sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
     except BaseException:
         temporary.unlink(missing_ok=True)

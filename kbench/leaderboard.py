@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kbench import aggregate, attestation
+from kbench.aggregate import BASELINES
 from kbench.cell import Cell, cell_of, suite_hash_of
 from kbench.errors import KBenchError
 from kbench.store import ATTEMPTS, latest, load
@@ -46,6 +47,7 @@ class Row:
     sandboxes: dict[str, int]  # rung -> verdicts
     caveats: tuple[str, ...]
     baseline: bool  # every attempt is a baseline in a candidate's place
+    ran: tuple[str, ...] = ()  # problems of which a solution was run here
     evaded: tuple[str, ...] = ()  # problems that it did not run, and another row of its cell did
 
     @property
@@ -145,6 +147,7 @@ def row_of(folder: Path, info: RunInfo, records: Sequence[Record]) -> Row:
         solved=sum(problem.correct > 0 for problem in scored),
         sandboxes=dict(sandboxes),
         caveats=(*_disagreement(info), *_caveats(folder, summary, sandboxes, records)),
+        ran=tuple(sorted({r.problem_id for r in records if r.verdict is not None and r.verdict.calls_made})),
         baseline=bool(records) and all(record.exempt for record in records),
     )
 
@@ -170,6 +173,10 @@ def _caveats(
         yield f"{counted(len(summary.not_run), 'problem')} too large for the device"
     timings = [r.verdict.timing for r in latest(records) if r.verdict is not None and r.verdict.timing is not None]
     noisy = sum("noisy" in timing.flags for timing in timings)
+    for baseline in BASELINES:
+        untimed = sum(timing.speedup(baseline) is None for timing in timings)
+        if 0 < untimed < len(timings):
+            yield f"{untimed} of {counted(len(timings), 'timing')} without {baseline}"
     if noisy:
         yield f"{noisy} of {counted(len(timings), 'timing')} noisy"
 
@@ -189,7 +196,7 @@ def beside_each_other(rows: Sequence[Row]) -> list[Row]:
     """The rows, with what each of them evaded: a problem too large for the device is so for every run of the cell."""
     judged: defaultdict[Cell, set[str]] = defaultdict(set)
     for row in rows:
-        judged[row.cell] |= {problem.id for problem in row.summary.problems if problem.scored}
+        judged[row.cell].update(row.ran)
     found = []
     for row in rows:
         evaded = tuple(sorted(row.summary.not_run.keys() & judged[row.cell]))

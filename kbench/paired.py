@@ -95,12 +95,14 @@ def ratio_interval(log_differences: Sequence[float], level: float = 0.95) -> Int
     return None if bounds is None else Interval(exp(bounds.low), exp(bounds.high), level)
 
 
-def smallest_seen_losses(n: int, gains: int, level: float) -> int | None:
-    """How many of `n` problems must newly fail, `gains` newly passing, for the interval to lie below zero.
+def smallest_seen_losses(n: int, gains: int, level: float, samples: int = 1) -> int | None:
+    """How many of `n` problems must newly fail, with all their `samples`, `gains` newly passing, for the interval to lie below zero.
 
     None where not even all the others failing would show.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
+    if samples > 1:
+        z = student_t_quantile((1 + level) / 2, max(n - 1, 1))
     return next((lost for lost in range(gains + 1, n - gains + 1) if tango_interval(gains, lost, n, z)[1] < 0), None)
 
 

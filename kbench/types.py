@@ -14,8 +14,9 @@ SCHEMA_VERSION = 1  # of everything written to disk; a reader refuses a newer on
 LARGEST = 1e15  # of any figure that is stored: microseconds, tokens, dollars; beyond it arithmetic loses its meaning
 MOST_SPEEDUP = 1e9
 POLICIES = ("any", "custom", "pure")  # what counts as a candidate's own work: referee.provenance
-LONGEST_NAME = 200  # of a run or a problem: both are folders under results/
+LONGEST_NAME = 200  # bytes, of a run or a problem: both are folders under results/
 MOST_SAMPLES = 10_000  # attempts a problem of one run
+MOST_ATTEMPTS = 1_000_000  # of one run
 WORD = re.compile(r"[A-Za-z0-9_.:-]{0,80}")  # what kbench names a side, a baseline, a protocol, a sandbox or a device
 LEVEL = re.compile(r"level(\d+)/")
 
@@ -323,7 +324,7 @@ class AgentFacts:
 
 def _check_place(name: str) -> None:
     """ValueError where the name of a run or a problem is no folder below the one that it belongs in."""
-    if len(name) > LONGEST_NAME:
+    if len(name.encode("utf-8", "replace")) > LONGEST_NAME:
         raise ValueError(f"a name of {len(name)} characters, at most {LONGEST_NAME} can be: {name[:20]!r}...")
     _check_printable(name)
     if any(part in ("", ".", "..") for part in name.split("/")):
@@ -429,9 +430,13 @@ class RunInfo:
         judged = [
             self.config.get(name, "") for name in ("model", "device", "shapes", "precision", "protocol", "policy")
         ]
-        for text in _texts([*judged, self.environment, self.protocol, self.kbench_version]):
+        for text in _texts([*judged, self.environment, self.protocol, self.kbench_version, self.created]):
             _check_printable(text)
         for name in (self.run_id, *self.problems):
             _check_place(name)
         if not 1 <= self.samples <= MOST_SAMPLES:
             raise ValueError(f"{self.samples} samples a problem; 1 to {MOST_SAMPLES} can be")
+        if self.samples * len(self.problems) > MOST_ATTEMPTS:
+            raise ValueError(
+                f"{self.samples} samples of {len(self.problems)} problems are more than {MOST_ATTEMPTS} attempts"
+            )

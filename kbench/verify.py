@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -31,6 +30,7 @@ DISPROVED = (Status.INCORRECT, Status.TAMPER, Status.TIMING_INVALID, Status.POLI
 DERIVED_FLAGS = {"noisy", "slower_alone", "latency_bound"}
 # Under it no spread between pairs is too wide: how wide it may be is known to the machine alone that was calibrated.
 LENIENT = Calibration(dict.fromkeys(clock.CLASSES, 1e3), dict.fromkeys(clock.CLASSES, 1))
+CLOCK_COUNT = re.compile(r"(\d+) blocks of ")  # as judging.clock_gate says it
 POLICY_WORD = re.compile(r"(any|custom|pure)[;:]")
 
 
@@ -87,6 +87,8 @@ def of_evidence(record: Record, folder: Path) -> Iterator[str]:
         yield f"{key}: correct, and a wrong element stands beside it"
     if status is Status.CORRECT and any(not figure.candidate <= figure.budget for figure in verdict.errors):
         yield f"{key}: correct, and its error is above the budget"
+    if status is Status.CORRECT and (verdict.message or verdict.calls_checked < 1):
+        yield f"{key}: correct, and {verdict.message or 'no call was checked'}"
     if not 0 <= verdict.calls_checked <= verdict.calls_made:
         yield f"{key}: {verdict.calls_checked} calls checked of {verdict.calls_made} made"
 
@@ -229,6 +231,23 @@ def of_measuring(run: Run) -> Iterator[str]:
                 yield f"{record.key}: not timed against {baseline}, and nothing says why"
         if verdict.timing.samples:
             yield from (f"{record.key}: {line}" for line in _of_blocks(verdict.timing, known, timed))
+            counted = {CLOCK_COUNT.match(gate.evidence) for gate in verdict.gates if gate.name == "clock"}
+            if not any(match and int(match[1]) == len(verdict.timing.samples) for match in counted):
+                yield f"{record.key}: {len(verdict.timing.samples)} blocks, which is not what the clock says"
+    yield from _repeated(latest(run.records))
+
+
+def _repeated(records: Iterable[Record]) -> Iterator[str]:
+    """Blocks that took the same times, to the last digit, in two pairs or two attempts: no clock says that twice."""
+    seen: dict[tuple[float, ...], str] = {}
+    for record in records:
+        timing = record.verdict.timing if record.verdict is not None else None
+        for pair in sorted({sample.pair for sample in timing.samples}) if timing is not None else ():
+            assert timing is not None
+            times = tuple(s.elapsed_us for s in timing.samples if s.side == "candidate" and s.pair == pair and s.k)
+            if len(times) > 1 and times in seen:
+                yield f"{record.key}: the blocks of pair {pair} are those of {seen[times]}"
+            seen.setdefault(times, f"{record.key}, pair {pair}")
 
 
 def _of_blocks(timing: Timing, protocol: Protocol, baselines: Iterable[str]) -> Iterator[str]:
@@ -237,16 +256,17 @@ def _of_blocks(timing: Timing, protocol: Protocol, baselines: Iterable[str]) -> 
     if pairs[: protocol.pairs] != list(range(protocol.pairs)):
         yield f"blocks of pairs {pairs}; {protocol.name} times {protocol.pairs}"
     for pair in pairs:
-        counts = {
-            side: Counter(s.k for s in timing.samples if s.side == side and s.pair == pair and s.k)
-            for side in ("candidate", *sorted(baselines))
-        }
-        calls = sorted(counts["candidate"])
+        own = [sample for sample in timing.samples if sample.pair == pair]
+        sides = ("candidate", *sorted(baselines))
+        rounds = {side: [s.k for s in own if s.side == side and s.k] for side in sides}
+        calls = sorted(set(rounds["candidate"]))
         least = len(protocol.timed_rounds(calls[calls[:1] == [1] :])) if calls else 1
-        if any(count != counts["candidate"] for count in counts.values()):
+        if any(played != rounds["candidate"] for played in rounds.values()):
             yield f"its sides do not have the same blocks in pair {pair}"
-        elif counts["candidate"].total() < least:
-            yield f"{counts['candidate'].total()} blocks a side in pair {pair}; {protocol.name} times {least} at least"
+        elif len(rounds["candidate"]) < least:
+            yield f"{len(rounds['candidate'])} blocks a side in pair {pair}; {protocol.name} times {least} at least"
+        elif sum(s.k == 0 for s in own) != len(rounds["candidate"]):
+            yield f"{sum(s.k == 0 for s in own)} empty blocks in {len(rounds['candidate'])} rounds of pair {pair}"
 
 
 def of_attempts(run: Run) -> Iterator[str]:
@@ -264,6 +284,16 @@ def of_attempts(run: Run) -> Iterator[str]:
     if known is not None and not known.interval:
         told = (r.key for r in last for timing in _timings(r) if any(s.interval is not None for s in timing.speedups))
         yield from _each(told, f"an interval, which {known.name} has none of")
+    left_out = {r.problem_id for r in last if r.not_run is not None}
+    yield from _each(
+        (r.key for r in last if r.problem_id in left_out and r.not_run is None),
+        "made, and another attempt at its problem is said to be too large for the device",
+    )
+    if known is not None:
+        quick = ((r.key, "quick" in timing.flags) for r in last for timing in _timings(r))
+        yield from _each(
+            (key for key, flagged in quick if flagged == known.interval), f"not timed as {known.name} times"
+        )
     if len({record.exempt for record in last}) > 1:
         yield from _each((r.key for r in last if r.exempt), "a baseline's attempt among a model's")
 

@@ -41,7 +41,8 @@ def verdict(status: Status, timed: Timing | None = None, **more: Any) -> Verdict
     passed = status is Status.CORRECT
     others = (Gate(name, True, "looked at") for name in GATES if passed and name != "values")
     gates = (Gate("build", True, "built"), Gate("values", passed, "compared"), *others)
-    return Verdict(status, f"it was {status}", gates, timing=timed, device="cpu", **more)
+    facts: dict[str, Any] = {"calls_made": 240, "calls_checked": 10, "device": "cpu"} | more
+    return Verdict(status, f"it was {status}", gates, timing=timed, **facts)
 
 
 def record(

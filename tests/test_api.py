@@ -61,3 +61,10 @@ def test_a_kernel_is_judged_from_python(tmp_path: Path, monkeypatch: pytest.Monk
         assert kbench.judge("level1/019_relu", "def broken(:", **options).status is Status.COMPILE_ERROR
     finally:
         kbench.close()
+
+
+def test_a_word_that_an_option_does_not_take_is_told_with_those_it_does() -> None:
+    with pytest.raises(ConfigError, match="give one of strict, quick"):
+        kbench.judge("level1/019_relu", "class ModelNew: ...", protocol="qick")
+    with pytest.raises(TypeError, match="as text"):
+        kbench.judge("level1/019_relu", None)  # type: ignore[arg-type]

@@ -9,6 +9,9 @@ import pytest
 
 from kbench.cli import main
 
+from .making import filled
+
+NOWHERE = "http://127.0.0.1:9/v1"
 RELU = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
 
 
@@ -50,6 +53,13 @@ def solution(tmp_path: Path) -> str:
         (["run", "--model", "builtin/eager", "--run-id", ".."], "--run-id"),
         (["run", "--model", "builtin/eager", "--timeout", "nan"], "--timeout"),
         (["run", "--model", "builtin/eager", "--max-cost", "inf"], "--max-cost"),
+        (["run", "--model", "gpt5"], "did you mean openai/NAME?"),
+        # What is wrong with the flags is said before a server is asked.
+        (["run", "--model", "local/x", "--base-url", NOWHERE, "--level", "9"], "no level 9"),
+        (["run", "--model", "local/x", "--base-url", NOWHERE, "--max-time", "5x"], "--max-time"),
+        (["run", "--model", "local/x", "--base-url", NOWHERE, "--shapes", "huge"], "no shapes 'huge'"),
+        (["run", "--model", "local/x", "--base-url", NOWHERE, "-p", "019_relu"], "start the server"),
+        (["generate", "--model", "local/x", "--base-url", NOWHERE, "--suite", "nowhere"], "nowhere"),
         (["show", "no-such-run"], "no-such-run"),
         (["attack", "--device", "cpu", "--family", "T99"], "t99"),
     ],
@@ -138,3 +148,22 @@ def test_get_inputs_that_raises_is_the_problems_fault_and_exit_two(
     )
     assert code == 2
     assert "no inputs today" in err
+
+
+def test_an_attempt_that_is_not_there_is_told_what_was_meant(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    filled(tmp_path / "r")
+    where = ("--results", str(tmp_path))
+    assert run(capsys, "show", "r", "2", *where)[2].endswith("did you mean level1/2_a#0?\n")
+    assert "name it too" in run(capsys, "show", "r", "--code", *where)[2]
+    assert "none of its attempts was an agent's" in run(capsys, "export", "r", "--trajectories", "x", *where)[2]
+
+
+def test_a_variable_that_nothing_reads_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KBENCH_MAXCOST", "1")
+    code, _, err = run(capsys, "run", "--model", "gpt-5", "-p", "019_relu", "--dry-run")
+    assert code == 0
+    assert "did you mean KBENCH_MAX_COST?" in err

@@ -7,6 +7,7 @@ import io
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +290,25 @@ def test_a_record_that_cannot_be_is_refused_by_its_line(tmp_path: Path, change: 
     found, unreadable = leaderboard.read_rows([folder])
     assert not found
     assert "attempts.jsonl:20: Record" in unreadable[0]
+
+
+def test_a_run_that_is_not_there_is_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = stored(tmp_path, "a", records(3))
+    with pytest.raises(SystemExit) as ended:
+        main(["leaderboard", str(folder), "nope", "--results", str(tmp_path)])
+    out, err = capsys.readouterr()
+    assert ended.value.code == 2
+    assert "left out: no run 'nope'" in err
+    assert "level 1" in out
+
+
+def test_a_run_of_noisy_times_says_so(tmp_path: Path) -> None:
+    quiet, noisy = records(3)[0], records(3)[1]
+    assert noisy.verdict is not None
+    assert noisy.verdict.timing is not None
+    marked = replace(noisy.verdict, timing=replace(noisy.verdict.timing, flags=("noisy",)))
+    (row,) = rows(stored(tmp_path, "a", [quiet, replace(noisy, verdict=marked)]))
+    assert "1 of 2 timings noisy" in row.caveats
 
 
 def test_a_name_is_no_formula_in_a_spreadsheet() -> None:

@@ -15,6 +15,7 @@ from kbench.report.page import write_page
 from kbench.report.page.digest import details, slugs
 from kbench.source import source_hash
 from kbench.store import load
+from kbench.types import Status
 
 from .making import record
 from .page_runs import HOSTILE, PROBLEMS, hostile_run, plain_run, write
@@ -99,6 +100,16 @@ def test_every_data_file_is_one_call_with_json_arguments(page: Path) -> None:
         )
         assert match, path
         assert len(json.loads(f"[{match[2]}]")) == 2
+
+
+def test_a_folder_that_is_a_link_shows_nothing_of_where_it_leads(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "reply.txt").write_text("my own")
+    place = tmp_path / "run" / "artifacts" / "level1/1_a"
+    place.mkdir(parents=True)
+    (place / "0").symlink_to(elsewhere)
+    assert details(record("level1/1_a", Status.REFUSED, verdict=None), tmp_path / "run")["reply"] is None
 
 
 def test_code_that_was_exchanged_after_it_was_judged_is_not_shown(tmp_path: Path) -> None:

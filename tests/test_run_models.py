@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -167,7 +168,26 @@ def test_a_dry_run_prints_the_prompt_that_would_be_sent_and_sends_nothing(
     least = 3 * (prompt * 5e-6 + 1000 * 25e-6)  # dollars, from the price list of 2026-11
     told = float(out.partition("worst-case cost: $")[2].partition(",")[0])
     assert least <= told <= 1.2 * least + 0.01
+    code, out, _ = kbench(capsys, "run", *arguments, "--dry-run", "--json")
+    found = json.loads(out)
+    assert (found["requests"], found["prompts"]["level1/019_relu"]["system"]) == (3, asked.body["system"])
+    code, out, _ = kbench(capsys, "run", *arguments, "--dry-run", "--agent")
+    assert "in 600 turns, each with a full context: $" in out
     assert len(fake.asked) == count
+
+
+def test_the_limit_that_a_budget_asks_for_is_enough_and_the_dry_run_tells_the_same(
+    capsys: pytest.CaptureFixture[str], fake: FakeProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = arguments_for("claude-opus-4-8", fake, tmp_path, "-p", "019_relu", "--max-tokens", "1000")
+    told = kbench(capsys, "generate", *arguments, "--dry-run")[1]
+    code, _, err = kbench(capsys, "generate", *arguments, "--max-cost", "0.0001")
+    assert code == 3
+    least = re.search(r"--max-cost (\d+\.\d+) or more lets it go on", err)
+    assert least is not None
+    assert f"at most ${least[1]} a request" in told
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)  # the first call took it out of the environment
+    assert kbench(capsys, "generate", *arguments, "--max-cost", least[1])[0] == 0
 
 
 def test_kernels_for_a_gpu_that_is_not_here_are_asked_for_with_its_sizes_and_languages(

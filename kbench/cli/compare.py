@@ -52,6 +52,10 @@ def command(base: str, new: str, rules: tuple[str, ...], gate_confidence: float,
     if folders[0].samefile(folders[1]):
         click.echo(f"kbench: WARNING: {folders[0]} is compared with itself", err=True)
     runs = [load(folder, raw_samples=False) for folder in folders]
+    versions = [run.info.environment.get("torch") for run in runs]
+    if versions[0] != versions[1]:
+        told = "eager and torch.compile, which the speed-ups are over, may differ"
+        click.echo(f"kbench: WARNING: torch {versions[0]} against {versions[1]}: {told}", err=True)
     compared = compare(runs[0], runs[1], allow_different_device, gate_confidence)
     rulings = [gates.judge(rule, compared) for rule in parsed]
     if junit_file is not None:

@@ -93,7 +93,7 @@ def run_folders(results: Path, pattern: str | None = None) -> list[Path]:
 
     found: list[Path] = []
     for start in (results, Path()) if pattern else (results,):  # a name under the results folder, or a path
-        places = glob.iglob(str(start / (pattern or "*") / "run.json"), recursive=True)
+        places = glob.iglob(str(Path(glob.escape(str(start))) / (pattern or "*") / "run.json"), recursive=True)
         found = found or sorted(Path(place).parent for place in places)
     if not found:
         what = f"matches {pattern!r}" if pattern else "is there"

@@ -71,8 +71,11 @@ def run_folder(run: str, results: Path) -> Path:
     from kbench.errors import ConfigError
 
     for folder in (Path(run), results / run):
-        if (folder / "run.json").is_file():
-            return folder
+        try:
+            if (folder / "run.json").is_file():
+                return folder
+        except OSError as error:
+            raise ConfigError(f"{str(folder)[:80]}: cannot be read: {error.strerror}") from error
     there = sorted(p.parent.name for p in results.glob("*/run.json"))
     raise ConfigError(f"no run {run!r}; under {results}/: {', '.join(there[:8]) or 'none'}")
 

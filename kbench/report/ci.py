@@ -18,7 +18,7 @@ def junit(comparison: Comparison, rulings: Sequence[Ruling]) -> str:
     """One test case a rule and one a problem. A problem fails only where a rule about new failures was asked for, so that
     the file never fails a job that kbench passed."""
     suites = ElementTree.Element("testsuites", name="kbench compare")
-    suite = ElementTree.SubElement(suites, "testsuite", name=f"{comparison.new} against {comparison.base}")
+    suite = ElementTree.SubElement(suites, "testsuite", name=_xml(f"{comparison.new} against {comparison.base}"))
     counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     for classname, name, outcome, text in _cases(comparison, rulings):
         case = ElementTree.SubElement(suite, "testcase", classname=classname, name=_xml(name), time="0")

@@ -45,5 +45,5 @@ def history(rows: Sequence[Row]) -> Iterator[RenderableType]:
     for name in history_table.columns():
         table.add_column(name, justify="left" if name in ("run", "made", "cell") else "right")
     for cells in history_table.table_rows(rows):
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(Text(one_line(cell)) for cell in cells))
     yield table

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +105,7 @@ def _bounds(speedup: Speedup | None) -> Bounds | None:
 def details(record: Record, folder: Path) -> dict[str, Any]:
     """What is shown when an attempt is opened: each gate's evidence, error figures, the first wrong element, code, log."""
     verdict = record.verdict
-    artifacts = f"{folder}/artifacts/{record.problem_id}/{record.sample}"
+    artifacts = _own_place(record, folder)
     return {
         "sample": record.sample,
         "facts": dict(_facts(record)),
@@ -113,6 +115,19 @@ def details(record: Record, folder: Path) -> dict[str, Any]:
         "code": _judged_code(record, f"{artifacts}/solution.py"),
         "reply": _text(f"{artifacts}/reply.txt") if record.status is Status.REFUSED else None,
     }
+
+
+def _own_place(record: Record, folder: Path) -> str:
+    """The attempt's folder; where it or one above it is a link, which would lead out of the run, a folder that is not there."""
+    places = [f"{folder}/artifacts"]
+    for part in (*record.problem_id.split("/"), str(record.sample)):
+        places.append(f"{places[-1]}/{part}")
+    return os.devnull if any(map(_is_link, places)) else places[-1]
+
+
+@lru_cache(maxsize=4096)
+def _is_link(path: str) -> bool:
+    return os.path.islink(path)
 
 
 def _judged_code(record: Record, path: str) -> str | None:
