@@ -7,7 +7,7 @@ import torch.nn as nn
 SHAPES = {
     "full": {"rows": 4096, "cols": 131072},
     "medium": {"rows": 4096, "cols": 32768},
-    "small": {"rows": 512, "cols": 3072},
+    "small": {"rows": 1024, "cols": 3072},
     "odd": {"rows": 509, "cols": 2999},
 }
 INPUTS = ("default", "signed", "wide")
