@@ -8,9 +8,9 @@ often "faster, interval above 1" fires, with exact one-sided tests at 1 %, and c
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
-import sys
 import time
 from pathlib import Path
 
@@ -57,7 +57,10 @@ def report(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1])
-    if len(sys.argv) > 2 and int(sys.argv[2]):
-        measure(target, int(sys.argv[2]))
-    report(target)
+    parser = argparse.ArgumentParser(description="A/A on the CPU device.")
+    parser.add_argument("out", type=Path, metavar="OUT.jsonl")
+    parser.add_argument("rounds", type=int, nargs="?", default=0, help="0 only reports what is there")
+    given = parser.parse_args()
+    if given.rounds:
+        measure(given.out, given.rounds)
+    report(given.out)

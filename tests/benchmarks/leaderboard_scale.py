@@ -9,6 +9,7 @@ the runs are made up and mean nothing.
 
 from __future__ import annotations
 
+import argparse
 import resource
 import subprocess
 import sys
@@ -103,8 +104,12 @@ def write_run(folder: Path, number: int, count: int, samples: int) -> None:
 
 
 def main() -> None:
-    target = Path(sys.argv[1])
-    runs, count, samples = (int(a) for a in (*sys.argv[2:5], *("40", "250", "10")[len(sys.argv) - 2 :]))
+    parser = argparse.ArgumentParser(description="Times the leaderboard of many synthetic attempts.")
+    parser.add_argument("folder", type=Path)
+    for name, default in (("runs", 40), ("problems", 250), ("samples", 10)):
+        parser.add_argument(name, type=int, nargs="?", default=default)
+    given = parser.parse_args()
+    target, runs, count, samples = given.folder, given.runs, given.problems, given.samples
     results = target / "results"
     for number in range(runs):
         folder = results / f"run-{number:02d}"
