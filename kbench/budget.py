@@ -170,24 +170,24 @@ class Budget:
         return self._over(worst, self.held) is None
 
     def _over(self, worst: Amount, held: list[Amount]) -> str | None:
+        """The flag whose limit it would pass."""
         cost = (self.spent.cost_usd or 0) + sum(a.cost_usd or 0 for a in [*held, worst])
         tokens = (self.spent.tokens or 0) + sum(a.tokens or 0 for a in [*held, worst])
         if self.limits.cost_usd is not None and cost > self.limits.cost_usd:
-            return f"--max-cost {self.limits.cost_usd:g}"
+            return "--max-cost"
         if self.limits.tokens is not None and tokens > self.limits.tokens:
-            return f"--max-tokens-total {self.limits.tokens}"
+            return "--max-tokens-total"
         return None
 
     def _which(self, worst: Amount) -> str:
         spent = f"${self.spent.cost_usd or 0:.4f} and {self.spent.tokens or 0} tokens are spent"
         needs = f"{worst.tokens} tokens" if worst.cost_usd is None else f"${worst.cost_usd:.4f}"
-        over = self._over(worst, []) or ""
-        least = str((self.spent.tokens or 0) + (worst.tokens or 0))
-        if over.startswith("--max-cost"):
-            least = f"{math.ceil(1e4 * ((self.spent.cost_usd or 0) + (worst.cost_usd or 0))) / 1e4:.4f}"
-        return (
-            f"{over}: {spent}, and the next request can take {needs}; {over.split()[0]} {least} or more lets it go on"
-        )
+        flag, least = self._over(worst, []), _sum(self.spent, worst)
+        if flag == "--max-cost":
+            limit, enough = f"{self.limits.cost_usd:g}", f"{math.ceil(1e4 * (least.cost_usd or 0)) / 1e4:.4f}"
+        else:
+            limit, enough = str(self.limits.tokens), str(least.tokens)
+        return f"{flag} {limit}: {spent}, and the next request can take {needs}; {flag} {enough} or more lets it go on"
 
 
 def _sum(one: Amount, other: Amount) -> Amount:

@@ -17,6 +17,7 @@ from kbench.errors import ConfigError
 from kbench.inert import one_line
 from kbench.store import Run, latest
 from kbench.types import Record, Status
+from kbench.words import timing_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +166,8 @@ def said(record: Record) -> str:
     """A record's verdict in one printable line: "correct, 1.42x eager, 1.10x compile", "incorrect: ..."."""
     verdict = record.verdict
     if record.status is Status.CORRECT:
-        timing = verdict.timing if verdict is not None else None
-        noisy = " (noisy)" if timing is not None and "noisy" in timing.flags else ""
-        return (
-            "correct" + "".join(f", {s.value:.3g}x {s.baseline}" for s in (timing.speedups if timing else ())) + noisy
-        )
+        text = timing_text(verdict.timing if verdict is not None else None)
+        return f"correct, {text}" if text else "correct"
     message = verdict.message if verdict is not None else ""
     return one_line(f"{record.status}: {message}" if message else str(record.status))
 

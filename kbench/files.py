@@ -80,20 +80,17 @@ def read_plain(path: Path | str, most: int | None = None) -> bytes | None:
     """The content of a file in a folder that someone sent, its first `most` bytes. None where it is not there, or is a link, a
     pipe or a device: a link would show the reader's own files."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
+        opened = open_plain(path, os.O_NOFOLLOW)
+    except (OSError, ConfigError):
         return None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return None
-    with open(descriptor, "rb") as file:
+    with opened as file:
         return file.read() if most is None else file.read(most)
 
 
-def open_plain(path: Path) -> io.BufferedReader:
+def open_plain(path: Path | str, flags: int = 0) -> io.BufferedReader:
     """A file for reading. OSError where it cannot be opened, ConfigError where it is a pipe, a device or a folder: reading one
     may never end."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise ConfigError(f"{path}: is no plain file")

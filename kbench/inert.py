@@ -14,6 +14,11 @@ def inert(text: str) -> str:
     return COMMAND.sub(lambda match: f"{match[1]}. :" if match[1] is not None else "# ", plain)
 
 
+def unbroken(text: str) -> str:
+    """The same on one line, uncut."""
+    return inert(" ".join(text.splitlines()))
+
+
 def one_line(text: str, width: int = 160) -> str:
     """The same without line breaks, capped."""
     plain = " ".join(inert(text).split())

@@ -146,20 +146,17 @@ def row_of(folder: Path, info: RunInfo, records: Sequence[Record]) -> Row:
         summary=summary,
         solved=sum(problem.correct > 0 for problem in scored),
         sandboxes=dict(sandboxes),
-        caveats=(*_disagreement(info), *_caveats(folder, summary, sandboxes, records)),
+        caveats=tuple(_caveats(folder, info, records, summary, sandboxes)),
         ran=tuple(sorted({r.problem_id for r in records if r.verdict is not None and r.verdict.calls_made})),
         baseline=bool(records) and all(record.exempt for record in records),
     )
 
 
-def _disagreement(info: RunInfo) -> Iterator[str]:
+def _caveats(
+    folder: Path, info: RunInfo, records: Sequence[Record], summary: Summary, sandboxes: Counter[str]
+) -> Iterator[str]:
     if suite_hash_of(info.problems) != info.suite_hash:
         yield "its suite hash is not that of its problems"
-
-
-def _caveats(
-    folder: Path, summary: Summary, sandboxes: Counter[str], records: Sequence[Record]
-) -> Iterator[str]:  # fmt: skip
     if summary.missing or summary.incomplete:
         parts = [(len(summary.missing), "missing"), (len(summary.incomplete), "infrastructure errors")]
         yield "partial: " + ", ".join(f"{count} {what}" for count, what in parts if count)

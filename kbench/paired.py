@@ -60,14 +60,17 @@ def rate_difference_interval(differences: Sequence[float], samples: int = 1, lev
         return None
     gains = math.fsum(d for d in differences if d > 0)
     losses = math.fsum(-d for d in differences if d < 0)
-    z = NormalDist().inv_cdf((1 + level) / 2)
     share = 1.0
-    if samples > 1:
-        z = student_t_quantile((1 + level) / 2, max(n - 1, 1))
-        if sum(d != 0 for d in differences) >= SCARCE_EVENTS:
-            share = min(1.0, max(math.fsum(d * d for d in differences) / (gains + losses), 1 / samples))
-    low, high = tango_interval(gains / share, losses / share, n / share, z)
+    if samples > 1 and sum(d != 0 for d in differences) >= SCARCE_EVENTS:
+        share = min(1.0, max(math.fsum(d * d for d in differences) / (gains + losses), 1 / samples))
+    low, high = tango_interval(gains / share, losses / share, n / share, _reach(n, samples, level))
     return Interval(low, high, level)
+
+
+def _reach(n: int, samples: int, level: float) -> float:
+    """How many standard errors an interval reaches: Student's t where several samples a problem tell how it spreads."""
+    share = (1 + level) / 2
+    return NormalDist().inv_cdf(share) if samples == 1 else student_t_quantile(share, max(n - 1, 1))
 
 
 def tango_interval(gains: float, losses: float, n: float, z: float) -> tuple[float, float]:
@@ -100,9 +103,7 @@ def smallest_seen_losses(n: int, gains: int, level: float, samples: int = 1) -> 
 
     None where not even all the others failing would show.
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    if samples > 1:
-        z = student_t_quantile((1 + level) / 2, max(n - 1, 1))
+    z = _reach(n, samples, level)
     return next((lost for lost in range(gains + 1, n - gains + 1) if tango_interval(gains, lost, n, z)[1] < 0), None)
 
 

@@ -17,6 +17,7 @@ from kbench.models.builtin import builtin_solution
 from kbench.source import source_hash
 from kbench.store import Run, latest
 from kbench.types import Precision, Problem, Record, Solution, Status, Verdict
+from kbench.words import speedups_text
 
 LONGEST = 200  # characters of a setting
 OURS = (None, Status.INFRA_ERROR, Status.NO_CODE, Status.REFUSED)  # nothing was judged
@@ -119,5 +120,5 @@ def _apart(record: Record, verdict: Verdict) -> str | None:
 
 def _times(verdict: Verdict | None) -> str:
     timing = verdict.timing if verdict is not None else None
-    speeds = ", ".join(f"{s.value:.3g}x {s.baseline}" for s in timing.speedups) if timing is not None else ""
+    speeds = speedups_text(timing.speedups) if timing is not None else ""
     return f"{verdict.status if verdict is not None else 'no verdict'}{f' ({speeds})' if speeds else ''}"

@@ -293,10 +293,10 @@ def _differing(stored: RunInfo, wanted: RunInfo) -> list[str]:
     for part in ("protocol", "samples"):
         if part not in found and there[part] != new[part]:
             found[part] = "not as recorded" if part == "protocol" else f"{there[part]} there, {new[part]} here"
-    if there["problems"] != new["problems"] or there["suite_hash"] != new["suite_hash"]:
-        found["problems"] = f"{len(there['problems'])} there, {len(new['problems'])} here" if (
-            there["problems"].keys() != new["problems"].keys()
-        ) else "their text has changed"  # fmt: skip
+    if there["problems"].keys() != new["problems"].keys():
+        found["problems"] = f"{len(there['problems'])} there, {len(new['problems'])} here"
+    elif there["problems"] != new["problems"] or there["suite_hash"] != new["suite_hash"]:
+        found["problems"] = "their text has changed"
     return [f"{name} ({told})" for name, told in found.items()]
 
 

@@ -135,9 +135,10 @@ def of_timing(timing: Timing, device: str) -> Iterator[str]:
                 yield f"{before:.6g} us for {what} of {side} is stored, its samples give {told}"
     if not math.isclose(timing.overhead_us, again.overhead_us, rel_tol=TOLERANCE):
         yield f"an overhead of {timing.overhead_us:.6g} us is stored, its samples give {again.overhead_us:.6g}"
-    for flag in sorted({*again.flags, *timing.flags} & DERIVED_FLAGS):
-        if (flag in again.flags) != (flag in timing.flags) and not (flag == "noisy" and flag in timing.flags):
-            yield f"its samples are {'' if flag in again.flags else 'not '}{flag}, which is {'not ' if flag in again.flags else ''}stored"
+    given_flags, stored_flags = DERIVED_FLAGS & set(again.flags), DERIVED_FLAGS & set(timing.flags)
+    yield from (f"its samples are {flag}, which is not stored" for flag in sorted(given_flags - stored_flags))
+    for flag in sorted(stored_flags - given_flags - {"noisy"}):
+        yield f"its samples are not {flag}, which is stored"
     derived = {speedup.baseline: speedup for speedup in again.speedups}
     for speedup in timing.speedups:
         found = derived.get(speedup.baseline)
@@ -185,7 +186,8 @@ def of_protocol(run: Run) -> Iterator[str]:
         yield f"protocol {name!r} is none of this kbench's: {', '.join(PROTOCOLS)}"
     else:
         yield from differences("protocol", run.info.protocol, encode(known))
-    verdicts = [(record.key, record.verdict) for record in latest(run.records) if record.verdict is not None]
+    last = latest(run.records)
+    verdicts = [(record.key, record.verdict) for record in last if record.verdict is not None]
     yield from _each(
         (key for key, verdict in verdicts if _ran(verdict) and verdict.protocol != name), f"not judged under {name}"
     )
@@ -198,14 +200,12 @@ def of_protocol(run: Run) -> Iterator[str]:
             f"judged in sandbox {rung or 'none'!s}, below the full one",
         )
     policy = run.info.config.get("policy")
-    scored = ((r.key, r.verdict) for r in latest(run.records) if r.verdict is not None and not r.exempt)
+    scored = ((r.key, r.verdict) for r in last if r.verdict is not None and not r.exempt)
     told = ((key, POLICY_WORD.match(gate.evidence)) for key, v in scored for gate in v.gates if gate.name == "policy")
     yield from _each((key for key, word in told if word and word[1] != policy), f"not judged under policy {policy}")
     device = str(run.info.config.get("device", ""))
     yield from _each((key for key, v in verdicts if v.device and v.device != device), f"not judged on {device}")
-    yield from _each(
-        (r.key for r in latest(run.records) if r.run_id != run.info.run_id), f"not of run {run.info.run_id}"
-    )
+    yield from _each((r.key for r in last if r.run_id != run.info.run_id), f"not of run {run.info.run_id}")
 
 
 def of_measuring(run: Run) -> Iterator[str]:

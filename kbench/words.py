@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from kbench.types import Speedup, Timing
+
 
 def counted(count: int, one: str, many: str = "") -> str:
     """ "1 attempt", "2 attempts"; `many` where that is not `one` with an s."""
     return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
+
+
+def speedups_text(speedups: Iterable[Speedup]) -> str:
+    """ "1.42x eager, 1.1x compile"."""
+    return ", ".join(f"{speedup.value:.3g}x {speedup.baseline}" for speedup in speedups)
+
+
+def timing_text(timing: Timing | None) -> str:
+    """The same, with " (noisy)" behind it where the machine was disturbed; empty without a speed-up."""
+    text = speedups_text(timing.speedups) if timing is not None else ""
+    return f"{text} (noisy)" if text and timing is not None and "noisy" in timing.flags else text

@@ -60,6 +60,7 @@ def solution(tmp_path: Path) -> str:
         (["run", "--model", "local/x", "--base-url", NOWHERE, "--shapes", "huge"], "no shapes 'huge'"),
         (["run", "--model", "local/x", "--base-url", NOWHERE, "-p", "019_relu"], "start the server"),
         (["generate", "--model", "local/x", "--base-url", NOWHERE, "--suite", "nowhere"], "nowhere"),
+        (["run", "--model", "builtin/eager", "--level", "1-3", "--samples", "10000"], "at most 1000000 attempts"),
         (["show", "no-such-run"], "no-such-run"),
         (["attack", "--device", "cpu", "--family", "T99"], "t99"),
     ],

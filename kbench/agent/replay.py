@@ -13,6 +13,7 @@ from kbench.extract import detect_language
 from kbench.files import read_plain
 from kbench.source import source_hash
 from kbench.types import Problem, Snapshot, Solution
+from kbench.words import speedups_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +50,5 @@ def _again(folder: Path, problem: Problem, key: str, origin: str, judge: Judge, 
     now = ask(problem, Solution(source, origin, detect_language(source)))
     speedups = now.timing.speedups if now.timing is not None else ()
     before = ", ".join(f"{value:.3g}x {name}" for name, value in then.speedups.items())
-    note = f"{then.status} ({before}) then, {now.status} ({', '.join(f'{s.value:.3g}x {s.baseline}' for s in speedups)}) now"
+    note = f"{then.status} ({before}) then, {now.status} ({speedups_text(speedups)}) now"
     return Again(key, then.turn, None if now.status is then.status else f"{note}: {now.message}", note)

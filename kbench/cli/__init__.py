@@ -12,7 +12,7 @@ import click
 from kbench import __version__
 from kbench.cli.configuration import configured
 from kbench.errors import KBenchError
-from kbench.inert import inert
+from kbench.inert import unbroken
 
 COMMANDS = {
     "run": "ask a model, build, judge, and print the rates of each level",
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> Any:
         click.echo("interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except KBenchError as error:
-        click.echo(f"kbench: {inert(' '.join(str(error).splitlines()))}", err=True)
+        click.echo(f"kbench: {unbroken(str(error))}", err=True)
         sys.exit(EXIT_USAGE)
     except BrokenPipeError:
         sys.exit(EXIT_USAGE)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -62,14 +63,15 @@ _OPTIONS = (
 
 
 @contextmanager
-def asked_model(name: str, flags: dict[str, Any], here: bool = True) -> Iterator[Any]:
-    """The model that the flags describe, closed in the end. Its keys leave this process's environment, so that no child has them.
+def opened_plan(name: str, flags: dict[str, Any], here: bool = True) -> Iterator[tuple[Any, Path]]:
+    """The plan that the flags describe and the folder of its run, the model closed in the end. Its keys leave this process's
+    environment, so that no child has them.
 
     What is wrong with the other flags is said before a server is asked anything. ConfigError or ModelError, within seconds,
     where it cannot be asked.
     """
     from kbench import keys
-    from kbench.cli.planning import check_flags
+    from kbench.cli.planning import plan_of, run_folder
     from kbench.models.opening import open_model
     from kbench.models.remote import Remote
 
@@ -78,17 +80,21 @@ def asked_model(name: str, flags: dict[str, Any], here: bool = True) -> Iterator
 
         model: Any = Program(name)
     else:
-        check_flags(name, flags, here)
         model = open_model(name, settings_of(flags))
     keys.hide()
-    if not isinstance(model, Remote):
-        yield model
-        return
-    with closing(model):
-        model.check()
-        for line in model.unsent():
-            click.echo(f"kbench: {line}", err=True)
-        yield model
+    with closing(model) if isinstance(model, Remote) else nullcontext():
+        plan = plan_of(model, flags, here)
+        folder = run_folder(plan, flags)
+        if isinstance(model, Remote):
+            model.check()
+            for line in model.unsent():
+                click.echo(f"kbench: {line}", err=True)
+        yield plan, folder
+
+
+def stopped_line(why: str, left: str, again: str) -> str:
+    """What is left, and that the same command goes on with it; not where a limit of its own stopped it."""
+    return f"kbench: stopped: {why}; {left}{'' if why.startswith('--max') else f', the same command {again}'}"
 
 
 def settings_of(flags: dict[str, Any]) -> Any:

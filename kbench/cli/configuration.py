@@ -54,9 +54,9 @@ def flag_of(option: click.Option) -> str:
 def warn_of_variables(context: click.Context) -> None:
     """A line for each KBENCH_ variable that is nearly the name of one of this command's, and is not."""
     known = {str(p.envvar) for p in context.command.params if isinstance(p, click.Option) and p.envvar}
-    for name in sorted(os.environ):
+    for name in sorted(name for name in os.environ.keys() - known if name.startswith(PREFIX)):
         close = difflib.get_close_matches(name, known - os.environ.keys(), n=1, cutoff=0.9)
-        if name.startswith(PREFIX) and name not in known and close:
+        if close:
             click.echo(f"kbench: WARNING: {name} is set, which nothing reads; did you mean {close[0]}?", err=True)
 
 

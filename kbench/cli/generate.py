@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
-from kbench.cli.asking import asked_model, asking_options
+from kbench.cli.asking import asking_options, opened_plan, stopped_line
 from kbench.cli.options import judging_options, run_options
 
 
@@ -28,20 +29,16 @@ def command(model_name: str, **flags: Any) -> int:
         from kbench.cli.planning import dry_run
 
         return dry_run(model_name, flags, here=False)
-    with asked_model(model_name, flags, here=False) as model:
-        if not isinstance(model, Remote):
+    with opened_plan(model_name, flags, here=False) as (plan, folder):
+        if not isinstance(plan.model, Remote):
             raise ConfigError(f"{model_name}: nothing to ask; kbench run judges it as it is")
-        return generate_all(model, flags)
+        return generate_all(plan, folder, flags)
 
 
-def generate_all(model: Any, flags: dict[str, Any]) -> int:
+def generate_all(plan: Any, folder: Path, flags: dict[str, Any]) -> int:
     """Exit code 0 where every reply is stored, 3 where some are missing."""
-    from kbench.cli.planning import plan_of, run_folder
     from kbench.run import generate
     from kbench.store import RunStore
-
-    plan = plan_of(model, flags, here=False)
-    folder = run_folder(plan, flags)
 
     def tell(line: str) -> None:
         if flags["display"] in ("auto", "rich", "plain"):
@@ -56,5 +53,5 @@ def generate_all(model: Any, flags: dict[str, Any]) -> int:
         click.echo(f"{attempts - missing} of {attempts} replies are stored; judge them with: kbench eval {folder}")
     if missing:
         why = stopped or "requests failed"
-        click.echo(f"kbench: stopped: {why}; {missing} replies are missing, the same command asks for them", err=True)
+        click.echo(stopped_line(why, f"{missing} replies are missing", "asks for them"), err=True)
     return 3 if missing else 0

@@ -37,10 +37,12 @@ def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: P
     cannot be read is left out, told on stderr, and the exit code is 2."""
     from kbench import leaderboard, reference_rows
     from kbench.files import write_atomic
-    from kbench.inert import inert
+    from kbench.inert import unbroken
     from kbench.report import board, history_table
 
-    folders, missing = named_folders(runs, results) if runs else ([] if history else run_folders(results), [])
+    folders, missing = named_folders(runs, results)
+    if not runs and not history:
+        folders = run_folders(results)
     series = run_folders(results, history) if history else []
     everything = list(dict.fromkeys([*folders, *series]))
     sources = () if no_published else reference_rows.sources()
@@ -66,12 +68,12 @@ def command(runs: tuple[str, ...], results: Path, page: Path | None, markdown: P
             if path is not None:
                 click.echo(f"written: {path}")
     for why in unreadable:
-        click.echo(f"kbench: left out: {inert(' '.join(why.splitlines()))}", err=True)
+        click.echo(f"kbench: left out: {unbroken(why)}", err=True)
     return EXIT_UNREADABLE if unreadable else 0
 
 
 def named_folders(runs: tuple[str, ...], results: Path) -> tuple[list[Path], list[str]]:
-    """The folders of the named runs, and a line for each that is not there. ConfigError where none is."""
+    """The folders of the named runs, and a line for each that is not there. ConfigError where all of them are missing."""
     from kbench.cli.show import run_folder
     from kbench.errors import ConfigError
 
@@ -82,7 +84,7 @@ def named_folders(runs: tuple[str, ...], results: Path) -> tuple[list[Path], lis
             found[run_folder(run, results)] = None
         except ConfigError as error:
             missing.append(str(error))
-    if not found:
+    if missing and not found:
         raise ConfigError("; ".join(missing))
     return list(found), missing
 

@@ -22,9 +22,14 @@ def plan_of(model: Any, flags: dict[str, Any], here: bool = True) -> Any:
     from kbench.models.remote import Remote
     from kbench.prompts import Target
     from kbench.run import Plan
+    from kbench.types import MOST_ATTEMPTS
 
     settings = settings_from(flags, device_of_hardware(flags, here))
     chosen = chosen_problems(model, flags)
+    if len(chosen) * flags["samples"] > MOST_ATTEMPTS:
+        raise ConfigError(
+            f"--samples {flags['samples']} of {len(chosen)} problems: a run has at most {MOST_ATTEMPTS} attempts; take fewer"
+        )
     for problem in chosen:
         problem_case(problem, settings)  # has it these shapes? Before anything is started
     suite = str(flags["suite"]) if flags["suite"] else None
@@ -36,14 +41,6 @@ def plan_of(model: Any, flags: dict[str, Any], here: bool = True) -> Any:
         model, tuple(chosen), flags["samples"], settings, suite, jobs, target, flags.get("turns", 1) if asked else 1,
         flags.get("connections", 1), limits, not flags.get("no_reply_cache", False), agent,
     )  # fmt: skip
-
-
-def check_flags(name: str, flags: dict[str, Any], here: bool) -> None:
-    """ConfigError or ProblemError where no plan for a model behind a network can come of them, whatever the server says."""
-    from kbench.models.opening import REMOTE, full_name
-
-    if full_name(name).partition("/")[0] in REMOTE:
-        run_folder(plan_of(Unopened(full_name(name), flags), flags, here), flags)
 
 
 def device_of_hardware(flags: dict[str, Any], here: bool) -> str | None:
@@ -126,8 +123,6 @@ def dry_run(name: str, flags: dict[str, Any], here: bool = True) -> int:
     plan = plan_of(model, flags, here)
     attempts = len(plan.problems) * plan.samples
     prompts = [first_prompt(problem, plan.target) for problem in plan.problems] if remote else []
-    levels = sorted({problem.level for problem in plan.problems})
-    by_level = {level: sum(p.level == level for p in plan.problems) for level in levels}
     told = worst_case_lines(model, plan, prompts) if prompts else []
     if flags["as_json"]:
         facts = {
@@ -143,7 +138,8 @@ def dry_run(name: str, flags: dict[str, Any], here: bool = True) -> int:
         )
         return 0
     click.echo(f"===== system =====\n\n{prompts[0].system}\n===== user =====\n\n{prompts[0].user}")
-    counts = ", ".join(f"level {level}: {count}" for level, count in by_level.items())
+    levels = sorted({problem.level for problem in plan.problems})
+    counts = ", ".join(f"level {level}: {sum(p.level == level for p in plan.problems)}" for level in levels)
     click.echo(f"===== {name}, prompt version {VERSION} =====\n")
     click.echo(f"the prompt above is that of {plan.problems[0].id}")
     click.echo(f"problems: {len(plan.problems)} ({counts}); samples: {plan.samples}; turns: up to {plan.turns}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
 from kbench.cli.agents import agent_options
-from kbench.cli.asking import asked_model, asking_options
+from kbench.cli.asking import asking_options, opened_plan, stopped_line
 from kbench.cli.options import judging_options, run_options, warn_of_sandbox
 
 
@@ -36,13 +37,20 @@ def command(model_name: str, **flags: Any) -> int:
         from kbench.cli.planning import dry_run
 
         return dry_run(model_name, flags)
-    with asked_model(model_name, flags) as model:
-        return run_model(model, flags)
+    with opened_plan(model_name, flags) as (plan, folder):
+        return run_plan(plan, folder, flags)
 
 
 def run_model(model: Any, flags: dict[str, Any]) -> int:
-    """Runs the plan that the flags describe and prints its table. Exit code 0 complete, 3 incomplete but resumable."""
+    """The same for a model that is opened already."""
     from kbench.cli.planning import plan_of, run_folder
+
+    plan = plan_of(model, flags)
+    return run_plan(plan, run_folder(plan, flags), flags)
+
+
+def run_plan(plan: Any, folder: Path, flags: dict[str, Any]) -> int:
+    """Runs the plan and prints its table. Exit code 0 complete, 3 incomplete but resumable."""
     from kbench.codec import encode
     from kbench.evaluate import Session
     from kbench.report.console import output
@@ -52,8 +60,6 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
     from kbench.store import RunStore
     from kbench.words import counted
 
-    plan = plan_of(model, flags)
-    folder = run_folder(plan, flags)
     with RunStore(folder) as store, Session(plan.settings) as session:
         warn_of_sandbox(session.rung)
         mode = "none" if flags["display"] == "json" else flags["display"]
@@ -71,7 +77,7 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
         click.echo(json.dumps({"run": str(folder), "stopped": ended.stopped, **encode(summary)}))
     else:
         console = output()
-        console.print(summary_table(f"{model.name}  ({plan.settings.device}, {plan.settings.protocol})", summary))
+        console.print(summary_table(f"{plan.model.name}  ({plan.settings.device}, {plan.settings.protocol})", summary))
         for remark in remarks(summary):
             console.print(remark, soft_wrap=True)
         for remark in noise_remark(ended.records):
@@ -79,6 +85,5 @@ def run_model(model: Any, flags: dict[str, Any]) -> int:
         click.echo(f"run folder: {folder}")
     if ended.stopped is not None:
         left = counted(len(summary.missing) + len(summary.incomplete), "attempt is", "attempts are")
-        how = "" if ended.stopped.startswith("--max") else ", the same command goes on with them"
-        click.echo(f"kbench: stopped: {ended.stopped}; {left} left{how}", err=True)
+        click.echo(stopped_line(ended.stopped, f"{left} left", "goes on with them"), err=True)
     return 3 if ended.resumable else 0

@@ -57,18 +57,21 @@ def command(run: str, results: Path, suite: Path | None, count: int, trajectorie
 
 
 def show(found: list[str], again: list[Any], asked: int) -> None:
-    from kbench.inert import inert
+    from kbench.inert import unbroken
     from kbench.words import counted
 
     for one in again:
         if one.differs is None:
             click.echo(f"judged again: {one.key}: {one.note}")
     for line in found:
-        click.echo(f"finding: {inert(' '.join(line.splitlines()))}")
+        click.echo(f"finding: {unbroken(line)}")
+    if found:
+        click.echo(counted(len(found), "finding"))
+        return
     judged = f"; {counted(len(again), 'attempt')} judged again, with the same status" if again else ""
-    judged = "; none could be judged again" if asked and not again else judged
-    held = f"verified: the summary follows from the raw samples{judged}"
-    click.echo(counted(len(found), "finding") if found else held)
+    if asked and not again:
+        judged = "; none could be judged again"
+    click.echo(f"verified: the summary follows from the raw samples{judged}")
 
 
 def judge_again(folder: Path, suite: Path | None, count: int) -> list[Any]:

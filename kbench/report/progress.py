@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from kbench.types import Record, Status
+from kbench.words import timing_text
 
 
 class Display(AbstractContextManager["Display"]):
@@ -77,5 +78,5 @@ class Display(AbstractContextManager["Display"]):
         timing = record.verdict.timing if record.verdict is not None else None
         if timing is None:
             return f" ({record.not_run})" if record.not_run else ""
-        noisy = " (noisy)" if "noisy" in timing.flags else ""
-        return "".join(f", {s.value:.3g}x {s.baseline}" for s in timing.speedups) + noisy
+        text = timing_text(timing)
+        return f", {text}" if text else ""

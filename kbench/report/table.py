@@ -12,6 +12,7 @@ from rich.text import Text
 from kbench.inert import one_line
 from kbench.summary import Estimate, LevelSummary, Summary
 from kbench.types import Record, Status
+from kbench.words import timing_text
 
 UNKNOWN = "-"
 
@@ -61,11 +62,14 @@ def attempts_table(records: Sequence[Record]) -> Table:
         table.add_column(column, no_wrap=column != "what", overflow="ellipsis" if column == "what" else "fold")
     for record in records:
         timing = record.verdict.timing if record.verdict is not None else None
-        speeds = ", ".join(f"{s.value:.3g}x {s.baseline}" for s in timing.speedups) if timing is not None else ""
-        speeds += " (noisy)" if timing is not None and "noisy" in timing.flags else ""
         note = record.reply.note if record.reply is not None else ""
         message = record.verdict.message if record.verdict is not None else record.not_run or note
-        table.add_row(Text(one_line(record.key)), str(record.status or "not run"), speeds, Text(one_line(message, 80)))
+        table.add_row(
+            Text(one_line(record.key)),
+            str(record.status or "not run"),
+            timing_text(timing),
+            Text(one_line(message, 80)),
+        )
     return table
 
 
