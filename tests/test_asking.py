@@ -23,6 +23,7 @@ from kbench.budget import Amount, Budget, Ledger, Limits
 from kbench.evaluate import Settings
 from kbench.models import Message, Request
 from kbench.models.opening import open_model
+from kbench.models.remote import is_count
 from kbench.models.settings import ModelSettings
 from kbench.prompts import Target
 from kbench.replies import reply_key
@@ -514,3 +515,19 @@ def test_a_large_token_limit_is_streamed_and_the_last_count_is_the_one_that_hold
     assert record.reply.tokens_output == 5123
     assert record.reply.latency_s is not None
     assert record.reply.latency_s >= 0.2
+
+
+def test_counts_that_cannot_be_are_unknown_and_the_reply_is_kept(serve: Serve, tmp_path: Path) -> None:
+    serve(lambda _: Answer(fenced(CODE), input=-5, output=10**30))
+    _, records, _ = run(tmp_path / "run", plan(1))
+    record = records[0]
+    assert record.reply is not None
+    assert (record.reply.tokens_input, record.reply.tokens_output) == (None, None)
+    assert record.status is Status.CORRECT
+
+
+@pytest.mark.parametrize(
+    ("value", "counts"), [(0, True), (7, True), (-1, False), (10**18, False), ("7", False), (True, False)]
+)
+def test_what_is_a_count_of_tokens(value: object, counts: bool) -> None:
+    assert is_count(value) is counts

@@ -121,7 +121,7 @@ def find_attempt(records: Any, attempt: str) -> Any:
 
 def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> None:
     from kbench.files import read_plain
-    from kbench.inert import one_line
+    from kbench.inert import inert, one_line
     from kbench.report.verdict import print_verdict
 
     if record.verdict is None:
@@ -129,7 +129,7 @@ def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> 
     else:
         print_verdict(console, one_line(f"{record.key}  {record.origin}  ({record.language})"), record.verdict)
     for line in [*reply_lines(record), *agent_lines(record)]:
-        console.print(line, soft_wrap=True, markup=False)
+        console.print(inert(line), soft_wrap=True, markup=False)
     place = folder / "artifacts" / record.problem_id / str(record.sample)
     for name in wanted:
         paths = sorted(place.glob("prompt.*.txt"))[-1:] if name == "prompt" else [place / name]

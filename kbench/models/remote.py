@@ -44,6 +44,9 @@ class Provider(Protocol):
     def close(self) -> None: ...
 
 
+MOST_TOKENS = 10**12  # of one reply
+
+
 class Remote:
     exempt = False
 
@@ -152,6 +155,11 @@ class Remote:
         )  # fmt: skip
 
 
+def is_count(value: object) -> bool:
+    """Whether it can be a number of tokens: a confused server says negative ones, texts, and more than there can be."""
+    return type(value) is int and 0 <= value <= MOST_TOKENS
+
+
 class Tally:
     """Gathers the pieces of one reply."""
 
@@ -183,8 +191,8 @@ class Tally:
             case Own(block):
                 self.own.append(block)
             case Tokens():
-                known = {k: v for k in Tokens.__slots__ if (v := getattr(piece, k)) is not None}
-                self.tokens = replace(self.tokens, **known)
+                told = {k: v for k in Tokens.__slots__ if (v := getattr(piece, k)) is not None}
+                self.tokens = replace(self.tokens, **{k: v if is_count(v) else None for k, v in told.items()})
             case Named(model, retries):
                 self.model, self.retries = model, retries or 0
             case Stop():
