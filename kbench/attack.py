@@ -7,11 +7,14 @@ when it is correct and every gate gave evidence.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 from kbench import registry
-from kbench.evaluate import Session, Settings, read_solution
+from kbench.evaluate import Session, Settings, Wanted, read_solution
 from kbench.exploits import AttackCase, Exploit
 from kbench.types import Problem, Status, Verdict
 
@@ -38,13 +41,19 @@ def settings_for(device: str, shapes: str, protocol: str, require_sandbox: bool 
     )  # fmt: skip
 
 
-def run_suite(session: Session, cases: Sequence[AttackCase], report: Callable[[Outcome], None]) -> list[Outcome]:
-    """Judges one after another; `report` hears of each as it ends."""
-    outcomes = []
-    for case in cases:
-        outcomes.append(attack(session, case))
-        report(outcomes[-1])
-    return outcomes
+def run_suite(
+    session: Session, cases: Sequence[AttackCase], report: Callable[[Outcome], None], say: Callable[[str], None]
+) -> list[Outcome]:
+    """Builds all, then judges one after another; `report` hears of each as it ends.
+
+    Those of one problem are judged in a row, so that its references stay warm; the outcomes have the order of `cases`.
+    """
+    session.build_all([wanted(session, case) for case in cases], os.cpu_count() or 1, say)
+    found: dict[str, Outcome] = {}
+    for case in sorted(cases, key=lambda case: (str(case.suite), case.problem, case.precision)):
+        found[case.id] = attack(session, case)
+        report(found[case.id])
+    return [found[case.id] for case in cases]
 
 
 def attack(session: Session, case: AttackCase) -> Outcome:
@@ -56,16 +65,22 @@ def attack(session: Session, case: AttackCase) -> Outcome:
 
 
 def judge(session: Session, case: AttackCase) -> Verdict:
-    before = session.settings
-    session.settings = replace(before, policy=case.policy, precision=case.precision)
-    try:
-        return session.judge(problem_of(case), read_solution(case.path))
-    finally:
-        session.settings = before
+    one = wanted(session, case)
+    return session.judge(one.problem, one.solution, one.settings)
+
+
+def wanted(session: Session, case: AttackCase) -> Wanted:
+    settings = replace(session.settings, policy=case.policy, precision=case.precision)
+    return Wanted(case.id, problem_of(case), read_solution(case.path), settings)
 
 
 def problem_of(case: AttackCase) -> Problem:
-    return registry.find(registry.discover(case.suite), case.problem)
+    return registry.find(_problems(case.suite), case.problem)
+
+
+@cache
+def _problems(suite: Path | None) -> list[Problem]:
+    return registry.discover(suite)
 
 
 def assess(case: AttackCase, verdict: Verdict) -> Outcome:

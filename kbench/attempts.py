@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from kbench.asking import Asked
 from kbench.errors import ProblemError
-from kbench.evaluate import Session, Settings, problem_case
+from kbench.evaluate import Session, Settings, Wanted, problem_case
 from kbench.extract import detect_language, extract
 from kbench.models import Model, Reply, Request
 from kbench.referee.case import MIN_SLOTS
@@ -27,7 +26,6 @@ from kbench.refine import (
 from kbench.source import source_hash
 from kbench.store import RunStore, latest, load
 from kbench.types import Problem, Record, ReplyFacts, RunInfo, Solution, Status, Verdict, attempt_key
-from kbench.words import counted
 
 RESERVE_SHARE = 0.8  # of available memory that a problem may take
 SURVEYED_AT_ONCE = 25  # problems; some seconds, after which a person hears how far it is
@@ -118,7 +116,7 @@ class Attempts:
             return
         judgeable.sort(key=lambda c: (self.order[c.request.problem.id], c.request.sample, c.request.turn))
         kept = {id(c): read_verdict(self.store.folder, c.request) if self.turns > 1 else None for c in judgeable}
-        self.build_ahead([c for c in judgeable if kept[id(c)] is None])
+        self._build_ahead([c for c in judgeable if kept[id(c)] is None])
         for candidate in judgeable:
             if out_of_time():
                 return
@@ -175,23 +173,13 @@ class Attempts:
             return None
         return f"needs {needed / 1e9:.1f} GB"
 
-    def build_ahead(self, candidates: Sequence[Candidate]) -> None:
-        """Builds what is not in the cache, several at once, before anything is timed. A failure is its verdict when judged."""
-        sound = [c for c in candidates if c.solution is not None and c.request.problem.id not in self.broken]
-        unbuilt = [
-            c for c in sound if c.solution is not None and not self.session.is_built(c.request.problem, c.solution)
+    def _build_ahead(self, candidates: Sequence[Candidate]) -> None:
+        wanted = [
+            Wanted(c.key, c.request.problem, c.solution, self.settings)
+            for c in candidates
+            if c.solution is not None and c.request.problem.id not in self.broken
         ]
-        if not unbuilt:
-            return
-        self.report(f"building {counted(len(unbuilt), 'solution')}, {self.build_jobs} at a time", None)
-
-        def build(candidate: Candidate) -> None:
-            assert candidate.solution is not None
-            self.session.build_for(candidate.request.problem, candidate.solution)
-            self.report(f"built {candidate.key}", None)
-
-        with ThreadPoolExecutor(self.build_jobs) as pool:
-            list(pool.map(build, unbuilt))
+        self.session.build_all(wanted, self.build_jobs, lambda line: self.report(line, None))
 
     def _judged(self, candidate: Candidate) -> Verdict:
         """Its verdict. What is wrong with the problem itself stands in `broken`, or is added to it."""

@@ -7,7 +7,6 @@ kill cut off counts in full: nobody knows what it cost.
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import Any, Self
 
 from kbench.errors import ConfigError
 from kbench.files import cannot_write
+from kbench.words import dollars_at_most
 
 LEDGER = "requests.jsonl"
 
@@ -181,10 +181,10 @@ class Budget:
 
     def _which(self, worst: Amount) -> str:
         spent = f"${self.spent.cost_usd or 0:.4f} and {self.spent.tokens or 0} tokens are spent"
-        needs = f"{worst.tokens} tokens" if worst.cost_usd is None else f"${worst.cost_usd:.4f}"
+        needs = f"{worst.tokens} tokens" if worst.cost_usd is None else dollars_at_most(worst.cost_usd)
         flag, least = self._over(worst, []), _sum(self.spent, worst)
         if flag == "--max-cost":
-            limit, enough = f"{self.limits.cost_usd:g}", f"{math.ceil(1e4 * (least.cost_usd or 0)) / 1e4:.4f}"
+            limit, enough = f"{self.limits.cost_usd:g}", dollars_at_most(least.cost_usd or 0).removeprefix("$")
         else:
             limit, enough = str(self.limits.tokens), str(least.tokens)
         return f"{flag} {limit}: {spent}, and the next request can take {needs}; {flag} {enough} or more lets it go on"

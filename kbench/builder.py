@@ -68,7 +68,6 @@ class Builder:
             scratch_folders.sweep(folder)  # what killed runs left here and among the temporary files
         freezer.sweep()
         self.failed: dict[str, Build] = {}  # a build that failed is not tried again by this process
-        self.number = 8  # sandbox numbers of the lane come before
 
     def build(self, order: BuildOrder) -> Build:
         """The solution's Build; a solution that does not build is a Build with a status, not an exception."""
@@ -122,9 +121,8 @@ class Builder:
             scratch_folders.remove(aside)
 
     def run(self, order: BuildOrder, source: Path, folder: Path) -> _Outcome:
-        self.number += 1
         plan = sandbox.Plan(build=str(source), environment=build_variables(order.device))
-        box = sandbox.Sandbox(self.rung, plan, folder, 8 + self.number % 8)
+        box = sandbox.Sandbox(self.rung, plan, folder)
         try:
             box.wait_ready()
             answer, log = self.ask(order, box, folder)

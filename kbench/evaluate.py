@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from kbench.referee.case import PROTOCOLS, TORCH_DTYPE, Case, ProblemCase
 from kbench.referee.client import LaneReferee, Survey
 from kbench.source import source_hash
 from kbench.types import Build, Gate, Precision, Problem, Solution, Verdict
+from kbench.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,16 @@ class Settings:
     timeout_s: float = 60.0
     require_sandbox: bool = False
     fresh_references: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A solution that will be judged; `name` is for progress."""
+
+    name: str
+    problem: Problem
+    solution: Solution
+    settings: Settings
 
 
 class Session:
@@ -75,11 +87,24 @@ class Session:
     def build_for(self, problem: Problem, solution: Solution) -> Build:
         return self.build(problem_case(problem, self.settings), solution)
 
-    def is_built(self, problem: Problem, solution: Solution) -> bool:
-        if solution.builtin:
-            return True
-        order = build_order(problem_case(problem, self.settings), solution)
-        return self.builder.cached(self.builder.key(order)) is not None
+    def build_all(self, wanted: Sequence[Wanted], jobs: int, report: Callable[[str], None]) -> None:
+        """Builds what is not in the cache, `jobs` at once, before anything is timed. A build that fails is the candidate's
+        verdict when it is judged. ProblemError names the first problem that cannot be loaded."""
+        unbuilt = [one for one in wanted if not self.is_built(problem_case(one.problem, one.settings), one.solution)]
+        if not unbuilt:
+            return
+        report(f"building {counted(len(unbuilt), 'solution')}, {jobs} at a time")
+        self.survey(list({(c := problem_case(one.problem, one.settings)).id: c for one in unbuilt}.values()))
+
+        def build(one: Wanted) -> None:
+            self.build(problem_case(one.problem, one.settings), one.solution)
+            report(f"built {one.name}")
+
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(build, unbuilt))
+
+    def is_built(self, case: ProblemCase, solution: Solution) -> bool:
+        return solution.builtin or self.builder.cached(self.builder.key(build_order(case, solution))) is not None
 
     def available_bytes(self) -> int:
         if self.settings.device == "cpu":

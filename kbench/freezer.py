@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from kbench.scratch import has_ended
+
 FREEZE_LIMIT_S = 5.0
 UNKNOWN = ""  # a namespace that cannot be read: another user's, or a dead process's
 
@@ -65,7 +67,7 @@ def sweep() -> None:
     """Ends and removes what lanes left that were killed: groups named after a process that is no more."""
     for base in (_mounted("cgroup2"), _mounted("cgroup", "freezer"), _mounted("cgroup", "memory")):
         for folder in base.glob("kbench-[0-9]*-*") if base is not None else ():
-            if not Path("/proc", folder.name.split("-")[1]).exists():
+            if has_ended(int(folder.name.split("-")[1])):
                 with contextlib.suppress(OSError):
                     _end(folder)
                     folder.rmdir()

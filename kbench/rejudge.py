@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from kbench import registry
 from kbench.errors import ConfigError, ProblemError
@@ -20,16 +20,14 @@ from kbench.types import Precision, Problem, Record, Solution, Status, Verdict
 from kbench.words import speedups_text
 
 LONGEST = 200  # characters of a setting
+Judge = Callable[[Problem, Solution], Verdict]
 OURS = (None, Status.INFRA_ERROR, Status.NO_CODE, Status.REFUSED)  # nothing was judged
-
-
-class Judge(Protocol):
-    def judge(self, problem: Problem, solution: Solution) -> Verdict: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """One attempt judged again. `differs` is one line, None where the verdicts agree; `note` says both times."""
+    """One attempt, or a state of it ("level1/019_relu#0 turn 3"), judged again. `differs` is one line, None where the verdicts
+    agree; `note` says both times."""
 
     key: str
     differs: str | None
@@ -60,26 +58,28 @@ def _value(default: Any, text: str) -> Any:
     return text
 
 
+def was_judged(record: Record) -> bool:
+    return record.status not in OURS and record.solution_hash is not None
+
+
 def choose(run: Run, count: int, rng: random.Random) -> list[Record]:
     """`count` of the attempts that were judged, or all of them where there are fewer."""
-    judged = [
-        record for record in latest(run.records) if record.status not in OURS and record.solution_hash is not None
-    ]
+    judged = [record for record in latest(run.records) if was_judged(record)]
     return sorted(rng.sample(judged, min(count, len(judged))), key=lambda record: record.key)
 
 
 def rejudge(
-    run: Run, records: Sequence[Record], session: Judge, suite: Path | None, report: Callable[[str], None]
+    run: Run, records: Sequence[Record], judge: Judge, suite: Path | None, report: Callable[[str], None]
 ) -> list[Again]:
     problems = {problem.id: problem for problem in registry.discover(suite)}
     found = []
     for record in records:
         report(f"judging {record.key} again")
-        found.append(_again(record, run, problems.get(record.problem_id), session))
+        found.append(_again(record, run, problems.get(record.problem_id), judge))
     return found
 
 
-def _again(record: Record, run: Run, problem: Problem | None, session: Judge) -> Again:
+def _again(record: Record, run: Run, problem: Problem | None, judge: Judge) -> Again:
     if problem is None:
         return Again(record.key, "its problem is not here; name the run's suite with --suite", "")
     if problem.content_hash != run.info.problems[record.problem_id]:
@@ -95,7 +95,7 @@ def _again(record: Record, run: Run, problem: Problem | None, session: Judge) ->
     if record.exempt and record.origin.startswith("builtin/"):
         solution = builtin_solution(record.origin, problem)
     try:
-        verdict = session.judge(problem, solution)
+        verdict = judge(problem, solution)
     except ProblemError as error:
         return Again(record.key, f"its problem cannot be run here: {error}", "")
     differs = (

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import os
 import shutil
 import signal
@@ -32,8 +33,9 @@ RUNGS = ("bubblewrap", "namespaces", "rlimits")  # strongest first
 BUILD_MOUNT, LIB_MOUNT, PROBLEM_MOUNT = "/kb/build", "/kb/lib", "/kb/problem"
 TMP_BYTES = 2 << 30
 START_LIMIT_S = 300.0  # 5 s where idle; 90 s were not enough on two cores that ten processes wanted
-AGENT_NUMBERS = 16  # sandboxes of agents are numbered from here; those of the lane and the builder lie below
+AT_ONCE = 256  # sandboxes of one process that are told apart by their uid
 CACHE_UID = 99_999  # of all sandboxes that write to the kept folder
+_numbers = itertools.count()
 
 # Freed memory goes back to the process, not to the kernel: otherwise page faults dominate and differ from process to process.
 MALLOC = {
@@ -170,13 +172,13 @@ def masked_paths() -> list[str]:
 class Sandbox:
     """One started sandbox: a fork server inside, and the control socket to it."""
 
-    def __init__(self, rung: str, plan: Plan, scratch: Path, number: int, preload: Sequence[str] | None = None) -> None:
+    def __init__(self, rung: str, plan: Plan, scratch: Path, preload: Sequence[str] | None = None) -> None:
         """`preload` is what the server imports before it forks; by default torch, and what sizing up problems needs."""
-        self.rung, self.folder = rung, Path(tempfile.mkdtemp(prefix=f"box{number}-", dir=scratch))
+        self.rung, self.folder = rung, Path(tempfile.mkdtemp(prefix="box-", dir=scratch))
         ours, theirs = socket.socketpair()
         self.control, self.ready = ours, False
         lib = library_folder(scratch, plan.oracle)
-        command, environ = self.command(plan, lib, number)
+        command, environ = self.command(plan, lib)
         argv = [
             *command,
             sys.executable,
@@ -193,7 +195,7 @@ class Sandbox:
         )  # fmt: skip
         theirs.close()
 
-    def command(self, plan: Plan, lib: Path, number: int) -> tuple[list[str], dict[str, str]]:
+    def command(self, plan: Plan, lib: Path) -> tuple[list[str], dict[str, str]]:
         if self.rung == "rlimits":
             self.build_path, lib_path = plan.build or str(self.folder), str(lib)
             self.problem_path = plan.problem or ""
@@ -204,12 +206,12 @@ class Sandbox:
         mounts = [(path, path) for path in [*visible_paths(), *further]] + [(str(lib), LIB_MOUNT)]
         mounts += [(plan.problem, PROBLEM_MOUNT)] if plan.problem else []
         nodes = [f"/dev/{name}" for name in ("null", "zero", "random", "urandom")] + list(plan.devices)
-        return (self.bubblewrap if self.rung == "bubblewrap" else self.namespaces)(plan, mounts, nodes, number), environ
+        return (self.bubblewrap if self.rung == "bubblewrap" else self.namespaces)(plan, mounts, nodes), environ
 
-    def namespaces(self, plan: Plan, mounts: list[tuple[str, str]], nodes: list[str], number: int) -> list[str]:
+    def namespaces(self, plan: Plan, mounts: list[tuple[str, str]], nodes: list[str]) -> list[str]:
         root = self.folder / "root"
         root.mkdir()
-        uid = str(_uid(plan, number)) if os.geteuid() == 0 else "-"
+        uid = str(_uid(plan)) if os.geteuid() == 0 else "-"
         writable = [(plan.cache, plan.cache)] if plan.cache else []
         if plan.cache and uid != "-":
             _give(Path(plan.cache), int(uid))
@@ -231,10 +233,10 @@ class Sandbox:
         ]
         return [*spaces, "sh", "-eu", "-c", script, "sh", *arguments]
 
-    def bubblewrap(self, plan: Plan, mounts: list[tuple[str, str]], nodes: list[str], number: int) -> list[str]:
+    def bubblewrap(self, plan: Plan, mounts: list[tuple[str, str]], nodes: list[str]) -> list[str]:
         drop = []
         if os.geteuid() == 0:  # where that uid cannot reach python the probe fails, and the next rung serves
-            uid = str(_uid(plan, number))
+            uid = str(_uid(plan))
             drop = ["setpriv", "--reuid", uid, "--regid", uid, "--clear-groups", "--pdeathsig", "KILL"]
         command = [
             *drop,
@@ -325,7 +327,7 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
 
 
-def _uid(plan: Plan, number: int) -> int:
+def _uid(plan: Plan) -> int:
     """One of its own for every sandbox, so that limits and signals of one never touch another.
 
     Those that share the kept folder run the problem's own code, never a candidate's, and share a uid: two commands at once
@@ -333,9 +335,7 @@ def _uid(plan: Plan, number: int) -> int:
     """
     if plan.cache:
         return CACHE_UID
-    if number >= AGENT_NUMBERS:
-        return 600_000 + (os.getpid() * 256 + number) % 400_000
-    return 100_000 + (os.getpid() * 16 + number) % 400_000
+    return 100_000 + (os.getpid() * AT_ONCE + next(_numbers) % AT_ONCE) % 800_000
 
 
 def _give(folder: Path, uid: int) -> None:
@@ -356,7 +356,7 @@ def probe(rung: str) -> str | None:
         return f"{missing[0]} is not installed"
     folder = scratch.make("probe")
     try:
-        box = Sandbox(rung, Plan(), folder, 0, preload=())
+        box = Sandbox(rung, Plan(), folder, preload=())
         try:
             box.wait_ready(60.0)
         finally:

@@ -36,11 +36,20 @@ def remove(folder: Path) -> None:
         os.close(_held.pop(folder))
 
 
+def has_ended(pid: int) -> bool:
+    """Whether a process is no more, or is one that only its parent has not asked after yet."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return True
+    return not state or state[0] in (b"Z", b"X")
+
+
 def sweep(parent: Path | None = None) -> None:
     """Removes the folders under `parent` (by default the system's for temporary files) whose makers are no more."""
     for folder in (parent or Path(tempfile.gettempdir())).glob("kbench-*"):
         named = _NAMED.fullmatch(folder.name)
-        if named and not Path("/proc", named[1]).exists() and _unlocked(folder):
+        if named and has_ended(int(named[1])) and _unlocked(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
 

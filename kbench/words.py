@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from kbench.types import Speedup, Timing
@@ -10,6 +11,12 @@ from kbench.types import Speedup, Timing
 def counted(count: int, one: str, many: str = "") -> str:
     """ "1 attempt", "2 attempts"; `many` where that is not `one` with an s."""
     return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
+
+
+def dollars_at_most(dollars: float, places: int = 4) -> str:
+    """ "$0.0548": rounded up, so that a budget of as much is enough."""
+    cents = 10**places
+    return f"${math.ceil(dollars * cents) / cents:.{places}f}"
 
 
 def speedups_text(speedups: Iterable[Speedup]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from kbench.evaluate import Settings
+from kbench.evaluate import Settings, Wanted
 from kbench.referee.client import Survey
 from kbench.types import Gate, Problem, Solution, Speedup, Status, Timing, Verdict
 
@@ -34,11 +34,8 @@ class FakeSession:
     def survey(self, cases: Sequence[Any]) -> list[Survey]:
         return [Survey(None, (), None) for _ in cases]
 
-    def is_built(self, problem: Problem, solution: Solution) -> bool:
-        return True
-
-    def build_for(self, problem: Problem, solution: Solution) -> None:
-        raise AssertionError("everything is built")
+    def build_all(self, wanted: Sequence[Wanted], jobs: int, report: Callable[[str], None]) -> None:
+        pass
 
     def available_bytes(self) -> int:
         return 1 << 40

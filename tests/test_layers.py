@@ -30,10 +30,10 @@ LAYERS = [
     {"calibrate", "report", "models"},
     {"replies", "refine"},
     {"asking"},
-    {"attempts"},
+    {"attempts", "rejudge"},
     {"agent"},
     {"run", "admission"},
-    {"verify", "rejudge"},
+    {"verify"},
     {"cli"},
     {"demo", "api", "__main__"},
 ]  # fmt: skip

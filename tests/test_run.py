@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kbench.errors import ProblemError
-from kbench.evaluate import Settings
+from kbench.evaluate import Settings, Wanted
 from kbench.referee.case import ProblemCase
 from kbench.referee.client import Survey
 from kbench.types import Problem, Solution, Status, Verdict
@@ -46,8 +47,8 @@ class Judge:
             file.write(f"{problem.id} {Path(solution.origin).name}\n")
         return verdict(Status.CORRECT, timing()) if "right" in solution.source else verdict(Status.INCORRECT)
 
-    def is_built(self, problem: Problem, solution: Solution) -> bool:
-        return True
+    def build_all(self, wanted: list[Wanted], jobs: int, report: Callable[[str], None]) -> None:
+        pass
 
     def available_bytes(self) -> int:
         return 8 << 30

@@ -368,13 +368,13 @@ class Stub:
 def again(folder: Path, status: Status) -> list[rejudge.Again]:
     run = load(folder)
     chosen = rejudge.choose(run, 1, random.Random(1))
-    return rejudge.rejudge(run, chosen, Stub(status), None, lambda text: None)
+    return rejudge.rejudge(run, chosen, Stub(status).judge, None, lambda text: None)
 
 
 def test_an_attempt_that_is_judged_otherwise_is_a_finding(tmp_path: Path) -> None:
     run = load(stored(tmp_path))
     stub = Stub(Status.CORRECT)
-    found = rejudge.rejudge(run, rejudge.choose(run, 9, random.Random(1)), stub, None, lambda text: None)
+    found = rejudge.rejudge(run, rejudge.choose(run, 9, random.Random(1)), stub.judge, None, lambda text: None)
     assert [(one.key, one.differs) for one in found] == [
         ("level1/019_relu#0", None),
         ("level2/001_conv_relu_bias#0", "was incorrect, is correct: it was correct"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
-import itertools
 import os
 import select
 import socket
@@ -29,7 +28,6 @@ TOOL_LIMIT_S = 60.0  # of a file tool
 GRACE_S = 15.0  # between the word that a command has had its time and its end
 MAX_TAR_BYTES = 32 << 20
 POLL_S = 0.25
-_numbers = itertools.count()
 
 
 class BoxLost(Exception):
@@ -58,8 +56,7 @@ class Box:
             network=base.network,
             visible=base.visible,
         )
-        number = sandbox.AGENT_NUMBERS + next(_numbers) % 200
-        self.box = sandbox.Sandbox(rung, wanted, scratch, number, preload=())
+        self.box = sandbox.Sandbox(rung, wanted, scratch, preload=())
         self.stack = contextlib.ExitStack()
         self.stack.callback(self.box.close)
         try:

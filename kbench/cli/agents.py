@@ -85,6 +85,7 @@ def worst_case_line(model: Any, episodes: int, agent: Any) -> str:
     """What the episodes can cost at most: every turn with a full context and a reply of the largest size."""
     from kbench.agent.command import Program
     from kbench.models.prices import worst_case
+    from kbench.words import dollars_at_most
 
     if isinstance(model, Program):
         return "worst-case cost: not known, since a program asks by itself; kbench cannot hold it to a budget"
@@ -95,4 +96,5 @@ def worst_case_line(model: Any, episodes: int, agent: Any) -> str:
     tokens = f"worst case: some {turns * each.tokens} tokens in {turns} turns, each with a full context"
     if each.cost_usd is None:
         return f"{tokens}; its cost is not known, since the model has no known price"
-    return f"{tokens}: ${turns * each.cost_usd:.2f}, at most ${each.cost_usd:.4f} a turn; --max-cost holds it to less"
+    all_of_it, one = dollars_at_most(turns * each.cost_usd, 2), dollars_at_most(each.cost_usd)
+    return f"{tokens}: {all_of_it}, at most {one} a turn; --max-cost holds it to less"

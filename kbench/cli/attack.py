@@ -63,7 +63,7 @@ def run(settings: Any, cases: Any) -> tuple[Any, str]:
     with Session(settings) as session:
         warn_of_sandbox(session.rung)
         progress = Progress(len(cases), lambda line: click.echo(line, err=True))
-        return run_suite(session, cases, progress.tell), session.rung
+        return run_suite(session, cases, progress.tell, progress.building), session.rung
 
 
 def show(outcomes: Any, settings: Any, rung: str, as_json: bool) -> None:

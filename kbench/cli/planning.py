@@ -152,6 +152,7 @@ def dry_run(name: str, flags: dict[str, Any], here: bool = True) -> int:
 def worst_case_lines(model: Any, plan: Any, prompts: Any) -> list[str]:
     from kbench.models.prices import most_input_tokens, worst_case
     from kbench.prompts import DETAIL_CHARS
+    from kbench.words import dollars_at_most
 
     def of_turn(prompt: Any, turn: int) -> Any:
         # What a later turn repeats: the replies before it, and the referee's words on them.
@@ -170,4 +171,4 @@ def worst_case_lines(model: Any, plan: Any, prompts: Any) -> list[str]:
         return [*lines, "worst-case cost: not known, since the model has no known price; --max-cost would be refused"]
     each = max(amount.cost_usd for amount in amounts)
     total = sum(amount.cost_usd for amount in amounts) * plan.samples
-    return [*lines, f"worst-case cost: ${total:.2f}, at most ${each:.4f} a request"]
+    return [*lines, f"worst-case cost: {dollars_at_most(total, 2)}, at most {dollars_at_most(each)} a request"]

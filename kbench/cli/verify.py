@@ -37,21 +37,17 @@ def command(run: str, results: Path, suite: Path | None, count: int, trajectorie
     content = attestation.content_hash(folder)
     found = findings(folder, suite)
     again = judge_again(folder, suite, count) if count else []
-    found += [f"{one.key}: judged again: {one.differs}" for one in again if one.differs is not None]
     keys = tuple(one.key for one in again)
-    states = replay_all(folder, suite) if trajectories else []
-    found += [f"{one.key} turn {one.turn}: judged again: {one.differs}" for one in states if one.differs is not None]
+    again += replay_all(folder, suite) if trajectories else []
+    found += [f"{one.key}: judged again: {one.differs}" for one in again if one.differs is not None]
     try:
         attestation.write(folder, attestation.Attestation(__version__, timestamp(), content, tuple(found), keys))
     except ConfigError as error:
         click.echo(f"kbench: what was found is not kept: {error}", err=True)
     if as_json:
-        notes = {one.key: one.note for one in again}
-        told = [f"{one.key} turn {one.turn}: {one.note}" for one in states]
-        click.echo(json.dumps({"ok": not found, "findings": found, "rejudged": notes, "states": told}))
+        told = [{"attempt": one.key, "agrees": one.differs is None, "note": one.note} for one in again]
+        click.echo(json.dumps({"ok": not found, "findings": found, "rejudged": told}))
     else:
-        for one in states:
-            click.echo(f"judged again: {one.key} turn {one.turn}: {one.note}")
         show(found, again, count)
     return 1 if found else 0
 
@@ -68,7 +64,7 @@ def show(found: list[str], again: list[Any], asked: int) -> None:
     if found:
         click.echo(counted(len(found), "finding"))
         return
-    judged = f"; {counted(len(again), 'attempt')} judged again, with the same status" if again else ""
+    judged = f"; {counted(len(again), 'verdict')} made again, and the same" if again else ""
     if asked and not again:
         judged = "; none could be judged again"
     click.echo(f"verified: the summary follows from the raw samples{judged}")
@@ -89,11 +85,11 @@ def judge_again(folder: Path, suite: Path | None, count: int) -> list[Any]:
     with Session(rejudge.settings_of(stored.info.config)) as session:
         warn_of_sandbox(session.rung)
         where = suite or (Path(str(named)) if named and str(named) != "None" else None)
-        return rejudge.rejudge(stored, records, session, where, lambda text: click.echo(text, err=True))
+        return rejudge.rejudge(stored, records, session.judge, where, lambda text: click.echo(text, err=True))
 
 
 def replay_all(folder: Path, suite: Path | None) -> list[Any]:
-    """Every state of every episode of the run, judged again."""
+    """Every state of every episode of the run, and its final verdict, judged again."""
     import os
 
     from kbench import keys, registry, rejudge
@@ -110,6 +106,10 @@ def replay_all(folder: Path, suite: Path | None) -> list[Any]:
     problems = {problem.id: problem for problem in registry.discover(where)}
     settings = rejudge.settings_of(stored.info.config)
     found: list[Any] = []
+
+    def report(text: str) -> None:
+        click.echo(text, err=True)
+
     with Session(settings) as session:
         judge = Judge(session, settings, os.cpu_count() or 1)
         for record in latest(stored.records):
@@ -119,6 +119,8 @@ def replay_all(folder: Path, suite: Path | None) -> list[Any]:
             if problem is None or problem.content_hash != stored.info.problems[record.problem_id]:
                 raise ConfigError(f"{record.problem_id} is not here as it was; name the run's suite with --suite")
             place = folder / "artifacts" / record.problem_id / str(record.sample)
-            found += replay(place, problem, record.key, record.origin, judge, lambda text: click.echo(text, err=True))
+            found += replay(place, problem, record.key, record.origin, judge, report)
+            if rejudge.was_judged(record):
+                found += rejudge.rejudge(stored, [record], judge.time_again, where, report)
         judge.close()
     return found

@@ -251,7 +251,7 @@ class Judging:
             worker.freeze()
 
     def rounds(self) -> Iterator[tuple[int, bool]]:
-        """K of each round, and whether one of its calls is a near-duplicate of another.
+        """K of each round, and whether there are near-duplicates among its calls.
 
         The first SETTLING ones let the workers' heaps grow; they are checked, not counted as time. Nor are those with a
         near-duplicate, which could be answered from its original: no candidate can know beforehand which they are.
@@ -273,7 +273,7 @@ class Judging:
         return last > SLOW_FACTOR * eager and last * self.bench.calls[-1] > SLOW_FACTOR * self.device.block_us
 
     def fresh_inputs(self, calls: int, families: bool) -> None:
-        """New values in `calls` random slots of staging, a near-duplicate among them in some rounds. The rest keep stale ones."""
+        """New values in `calls` random slots of staging, near-duplicates among them in some rounds. The rest keep stale ones."""
         with self.stage("inputs"):
             bench = self.bench
             self.order = _random.sample(range(len(bench.layout.slots)), calls)
@@ -287,13 +287,9 @@ class Judging:
                 self.recipes[slot] = FailedCall(
                     self.master_seed, new_seed(), chosen[position], None, self.weight_seed, 0
                 )
-            if self.twin:
-                original = self.recipes[self.order[0]]
-                twin = FailedCall(
-                    original.master_seed, original.input_seed, original.family, new_seed(), self.weight_seed, 0
-                )  # fmt: skip
-                self.recipes[self.order[1]] = twin
-            _random.shuffle(self.order)
+            original, *twins = twin_places(calls) if self.twin else [0]
+            for place in twins:
+                self.recipes[self.order[place]] = replace(self.recipes[self.order[original]], near_seed=new_seed())
             bench.fill({slot: self.recipes[slot] for slot in self.order})
 
     def empty_block(self, sides: dict[str, Worker], pair: int) -> list[BlockSample]:
@@ -417,6 +413,14 @@ class Judging:
             protocol=self.case.protocol.name, device=self.case.problem.device,
             claims={"own_us": self.shares.own_us, "library_us": self.shares.library_us} if self.shares else {},
         )  # fmt: skip
+
+
+def twin_places(calls: int) -> list[int]:
+    """Where among two calls or more an original stands, and its near-duplicates: one beside it, since a cache may keep a
+    single answer, and one anywhere."""
+    first = _random.randrange(calls - 1)
+    pair = _random.sample((first, first + 1), 2)
+    return pair + _random.sample([place for place in range(calls) if place not in pair], min(1, calls - 2))
 
 
 def clock_gate(timing: Timing, freezer: str, planned: int, again: Counter[str]) -> Gate:

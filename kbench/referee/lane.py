@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 SURVEY_LIMIT_S = 120.0
 PROBE_BYTES = 1 << 20
-_numbers = iter(range(1, 1 << 30))
 
 
 class Lane:
@@ -155,7 +154,7 @@ class Lane:
         self.unfilled = True
 
     def new_box(self, plan: sandbox.Plan) -> sandbox.Sandbox:
-        return sandbox.Sandbox(self.rung, plan, self.scratch, next(_numbers) % 8)
+        return sandbox.Sandbox(self.rung, plan, self.scratch)
 
     def inductor(self) -> Path:
         folder = self.cache / "inductor"

@@ -22,6 +22,10 @@ class Progress:
         self.total, self.done, self.say = total, 0, say
         self.started = time.monotonic()
 
+    def building(self, line: str) -> None:
+        self.say(line)
+        self.started = time.monotonic()  # judging begins when the last of these is said
+
     def tell(self, outcome: Outcome) -> None:
         self.done += 1
         left_s = (time.monotonic() - self.started) / self.done * (self.total - self.done)
