@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 
 from kbench.errors import SchemaError
 from kbench.spending import usage
-from kbench.stats import best_at_k, geometric_mean, geometric_mean_interval, pass_at_k, rate_interval
+from kbench.stats import best_at_k, few_that_spread, geometric_mean, geometric_mean_interval, pass_at_k, rate_interval
 from kbench.summary import AgainstBaseline, Estimate, LevelSummary, ProblemSummary, Summary, Usage
 from kbench.types import Interval, Record, Speedup, Status, attempt_key
+from kbench.words import rough
 
 BASELINES = ("eager", "compile")
 FAST_P = ("0", "0.5", "0.8", "1", "1.05", "1.5", "2")
@@ -245,7 +246,9 @@ def _rate(values: Sequence[float | None], samples: int, unknown: int = 0) -> Est
 
 
 def _geomean(values: Sequence[float | None], unknown: int) -> Estimate:
-    return _estimate(values, unknown, geometric_mean, geometric_mean_interval)
+    found = _estimate(values, unknown, geometric_mean, geometric_mean_interval)
+    few = few_that_spread([math.log(value) for value in values if value is not None])
+    return found if few is None else replace(found, note="; ".join(filter(None, (found.note, rough(few)))))
 
 
 def _estimate(

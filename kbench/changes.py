@@ -16,7 +16,7 @@ from kbench.paired import (
     smallest_seen_losses,
     smallest_seen_mean,
 )
-from kbench.stats import SCARCE_EVENTS, geometric_mean
+from kbench.stats import SCARCE_EVENTS, few_that_spread, geometric_mean
 from kbench.types import Interval, Record, Status
 
 LEVEL = 0.95  # of the intervals that are shown
@@ -54,6 +54,7 @@ class Change:
     unknown: int  # pairs left out because a side lacks the measurement
     lost: int  # of these, pairs that base measured and new did not
     smallest_seen: float | None  # the smallest drop, as a share, that a gate would see here
+    few: int | None = None  # problems that make most of the spread, where they are so few that the intervals are rough
 
     @property
     def is_rate(self) -> bool:
@@ -159,6 +160,7 @@ def _ratio_change(metric: str, scope: str, pairs: Sequence[Pair], measure: Measu
         metric, scope, geometric_mean([math.exp(b) for b in before]), geometric_mean([math.exp(n) for n in after]),
         None if average is None else math.exp(average) - 1, _less_one(ratio_interval(logs, LEVEL)),
         _less_one(ratio_interval(logs, gate_level)), None, len(groups), unknown, lost, smallest_seen_drop(logs, gate_level),
+        few_that_spread(logs),
     )  # fmt: skip
 
 

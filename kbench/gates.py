@@ -10,6 +10,7 @@ from kbench.aggregate import BASELINES
 from kbench.changes import Change
 from kbench.comparison import Comparison
 from kbench.errors import ConfigError
+from kbench.words import rough
 
 METRICS = (
     "pass_rate",
@@ -98,6 +99,7 @@ def _sentence(rule: Rule, change: Change, comparison: Comparison, fired: bool) -
     interval = change.gate_interval
     if interval is not None:
         what += f"; {100 * interval.level:g}% interval {span(change)}"
+        what += f" ({rough(change.few)})" if change.few is not None else ""
     what += f"; allowed: {_amount(change, -rule.allowed) if rule.allowed else 'no drop'}"
     if fired:
         return f"{what}. {_culprits(change, comparison)}"

@@ -19,6 +19,7 @@ SCARCE_EVENTS = 5  # problems with a success, or with a failure: of fewer the sp
 SMALLEST_TAIL = 1e-15
 EQUAL = 1e-12  # of the largest value: below it, values differ by rounding
 SKEWNESS_FROM = 20  # values; of fewer, a sample's skewness says little of the distribution's
+FEW = 3.0  # values of equal size that would spread as much: with fewer, an interval is rough
 RESAMPLES = 4000  # bootstrap; the end points' own Monte Carlo error is then about 3 % of the interval's width
 
 
@@ -166,6 +167,21 @@ def _unskewed(reach: float, skewness: float, n: int) -> float:
     """t for which Hall's cubic t + a t^2 / 3 + a^2 t^3 / 27 + a / 6 is `reach`, a = skewness / sqrt(n)."""
     a = skewness / math.sqrt(n)
     return reach if abs(a) < 1e-9 else 3 / a * (math.cbrt(1 + a * (reach - a / 6)) - 1)
+
+
+def few_that_spread(values: Sequence[float]) -> int | None:
+    """How many of the values make the spread of all, where they are so few that no interval of the mean can be relied on.
+
+    (sum d^2)^2 / sum d^4, the number of equal deviations d that would spread as these do: a third of n values of a normal
+    distribution. None from FEW on, and of fewer than SKEWNESS_FROM values, where it says nothing.
+    """
+    data = np.asarray(values, dtype=float)
+    squares = (data - data.mean()) ** 2 if len(data) else data
+    if len(data) < SKEWNESS_FROM or squares.max() <= (EQUAL * np.abs(data).max()) ** 2:
+        return None
+    squares = squares / squares.max()
+    count = float(squares.sum() ** 2 / (squares**2).sum())
+    return max(1, round(count)) if count < FEW else None
 
 
 def interval_from_pairs(

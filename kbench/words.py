@@ -19,6 +19,11 @@ def dollars_at_most(dollars: float, places: int = 4) -> str:
     return f"${math.ceil(dollars * cents) / cents:.{places}f}"
 
 
+def rough(few: int) -> str:
+    """Of an interval whose spread so few problems make."""
+    return f"{counted(few, 'problem')} {'makes' if few == 1 else 'make'} most of the spread, so the interval is rough"
+
+
 def speedups_text(speedups: Iterable[Speedup]) -> str:
     """ "1.42x eager, 1.1x compile"."""
     return ", ".join(f"{speedup.value:.3g}x {speedup.baseline}" for speedup in speedups)

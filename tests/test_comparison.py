@@ -207,6 +207,17 @@ def test_a_drop_that_may_be_chance_fires_on_its_point_value_only() -> None:
     assert "may be chance" in judge(parse_rule("pass_rate:-2%"), comparison).sentence
 
 
+def test_a_ratio_whose_spread_one_problem_makes_is_said_to_be_rough() -> None:
+    speeds = speeds_of_a_model(1)
+    slow = speeds * np.exp(np.random.default_rng(2).normal(0, 0.01, PROBLEMS))
+    alike = compare(run(solved(speeds)), run(solved(slow), "new"))
+    slow[7] /= 3
+    apart = compare(run(solved(speeds)), run(solved(slow), "new"))
+    rule = parse_rule("geomean_vs_compile:-1%")
+    assert "1 problem makes most of the spread, so the interval is rough" in judge(rule, apart).sentence
+    assert "rough" not in judge(rule, alike).sentence
+
+
 def test_a_drop_that_is_sure_and_within_what_is_allowed_does_not_fire() -> None:
     comparison = compare(run(solved([1.5] * 50)), run(solved([1.45] * 50), "new"))
     assert fired(comparison, ("geomean_vs_compile:-5%", "geomean_vs_compile:-1%")) == ["geomean_vs_compile:-1%"]

@@ -274,5 +274,22 @@ def _consistent(covered: int, trials: int, low: float, high: float) -> bool:
     )
 
 
+@given(st.integers(20, 400), st.integers(1, 2), st.floats(-3, 3), st.floats(1e-3, 100))
+def test_a_spread_that_one_or_two_problems_make_is_said_to_be_theirs(n: int, few: int, centre: float, by: float) -> None:
+    # Equal deviations of `few` among n: the number that would spread as much is n q / (1 - 3 q + 3 q^2), q = p (1 - p), p = few / n.
+    p = few / n
+    wanted = 1 / ((p**3 + (1 - p) ** 3) / (p * (1 - p))) * n
+    found = stats.few_that_spread([centre + by * (place < few) for place in range(n)])
+    assert found == (round(wanted) if wanted < 3 else None)
+
+
+@pytest.mark.parametrize("n", [24, 50, 250])
+def test_a_spread_of_one_kind_is_not_said_to_be_that_of_few(n: int) -> None:
+    rng = np.random.default_rng(4)
+    assert sum(stats.few_that_spread(list(rng.normal(0.2, 0.4, n))) is not None for _ in range(300)) <= 3
+    assert stats.few_that_spread([0.3] * n) is None
+    assert stats.few_that_spread([]) is None
+
+
 def test_rate_interval_of_no_problem_is_unknown() -> None:
     assert stats.rate_interval([]) is None
