@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from kbench.artifacts import SOLUTION
 from kbench.asking import Asked
 from kbench.errors import ProblemError
 from kbench.evaluate import Session, Settings, Wanted, problem_case
@@ -250,7 +251,7 @@ class Attempts:
             self.store.write_artifact(candidate.key, "reply.txt", candidate.reply.text)
         if candidate.solution is not None:
             source = candidate.solution.source.encode("utf-8", "surrogateescape")
-            self.store.write_artifact(candidate.key, "solution.py", source)
+            self.store.write_artifact(candidate.key, SOLUTION, source)
         if record.verdict is not None and record.verdict.detail:
             self.store.write_artifact(candidate.key, "detail.log", record.verdict.detail)
         self.store.append(record)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kbench.artifacts import place_of
 from kbench.codec import decode
 from kbench.errors import SchemaError
 from kbench.files import json_text
@@ -99,7 +100,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 def read_verdict(folder: Path, request: Request) -> Verdict | None:
     """The verdict on a turn of an earlier session; None where there is none to go by."""
-    path = folder / "artifacts" / request.problem.id / str(request.sample) / verdict_name(request.turn)
+    path = place_of(folder, request.problem.id, request.sample) / verdict_name(request.turn)
     try:
         verdict = decode(Verdict, json.loads(path.read_bytes()))
     except (OSError, ValueError, SchemaError):

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from kbench import registry
-from kbench.errors import ConfigError, ProblemError
+from kbench.artifacts import SOLUTION, judged_source, place_of
+from kbench.errors import ConfigError, ProblemError, SchemaError
 from kbench.evaluate import Settings
-from kbench.files import read_plain
 from kbench.models.builtin import builtin_solution
-from kbench.source import source_hash
 from kbench.store import Run, latest
 from kbench.types import Precision, Problem, Record, Solution, Status, Verdict
 from kbench.words import speedups_text
@@ -84,13 +83,10 @@ def _again(record: Record, run: Run, problem: Problem | None, judge: Judge) -> A
         return Again(record.key, "its problem is not here; name the run's suite with --suite", "")
     if problem.content_hash != run.info.problems[record.problem_id]:
         return Again(record.key, "its problem has changed since", "")
-    path = run.folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
-    data = read_plain(path)
-    if data is None:
-        return Again(record.key, "its solution is not stored", "")
-    source = data.decode("utf-8", "surrogateescape")
-    if source_hash(source) != record.solution_hash:
-        return Again(record.key, "the stored solution is not the one that was judged", "")
+    try:
+        source = judged_source(place_of(run.folder, record.problem_id, record.sample) / SOLUTION, record.solution_hash)
+    except SchemaError as error:
+        return Again(record.key, str(error), "")
     solution = Solution(source, record.origin, record.language)
     if record.exempt and record.origin.startswith("builtin/"):
         solution = builtin_solution(record.origin, problem)

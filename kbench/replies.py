@@ -13,6 +13,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from kbench.artifacts import place_of
 from kbench.files import make_durable, write_atomic
 from kbench.models import Reply, Request
 from kbench.models.kept import read_reply, reply_entry, reply_name
@@ -72,7 +73,7 @@ class Replies:
 
 
 def reply_path(folder: Path, request: Request) -> Path:
-    return folder / "artifacts" / request.problem.id / str(request.sample) / reply_name(request.turn)
+    return place_of(folder, request.problem.id, request.sample) / reply_name(request.turn)
 
 
 def conversation(request: Request) -> str:

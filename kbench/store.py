@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from kbench.artifacts import ARTIFACTS
 from kbench.cell import device_name
 from kbench.codec import decode, decode_json
 from kbench.errors import ConfigError, SchemaError
@@ -149,7 +150,7 @@ class RunStore:
         parts = [*re.split(r"[/#]", key), name]
         if any(part in ("", ".", "..") or "/" in part or "\0" in part for part in parts):
             raise ValueError(f"no artifact can be called {key!r}, {name!r}")
-        relative = Path("artifacts", *parts)
+        relative = Path(ARTIFACTS, *parts)
         write_atomic(self.folder / relative, data, durable)
         if relative.parent not in self._cleared:
             self._cleared.add(relative.parent)

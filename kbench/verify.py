@@ -12,15 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kbench import aggregate, registry
+from kbench.artifacts import SOLUTION, judged_source, place_of
 from kbench.cell import suite_hash_of
 from kbench.codec import encode
-from kbench.errors import KBenchError
-from kbench.files import read_plain
+from kbench.errors import KBenchError, SchemaError
 from kbench.leaderboard import FULL_SANDBOX
 from kbench.referee import clock
 from kbench.referee.case import GATES, PROTOCOLS, Calibration, Protocol
 from kbench.rejudge import settings_of
-from kbench.source import source_hash
 from kbench.store import Run, latest, load
 from kbench.summary import read_summary
 from kbench.types import POLICIES, Record, RunInfo, Status, Timing, Verdict
@@ -70,7 +69,9 @@ def of_record(record: Record, folder: Path) -> Iterator[str]:
 def of_evidence(record: Record, folder: Path) -> Iterator[str]:
     """Whether a status is one that its own evidence leads to."""
     key, status, verdict = record.key, record.status, record.verdict
-    judged = record.solution_hash is not None or solution_path(record, folder).exists()
+    judged = (
+        record.solution_hash is not None or (place_of(folder, record.problem_id, record.sample) / SOLUTION).exists()
+    )
     if record.not_run is not None and judged:
         yield f"{key}: said to be too large for the device, and a solution of it is stored"
     if status in (Status.REFUSED, Status.NO_CODE) and (verdict is not None or record.solution_hash is not None):
@@ -93,18 +94,13 @@ def of_evidence(record: Record, folder: Path) -> Iterator[str]:
         yield f"{key}: {verdict.calls_checked} calls checked of {verdict.calls_made} made"
 
 
-def solution_path(record: Record, folder: Path) -> Path:
-    return folder / "artifacts" / record.problem_id / str(record.sample) / "solution.py"
-
-
 def of_solution(record: Record, folder: Path) -> Iterator[str]:
     if record.solution_hash is None:
         return
-    data = read_plain(solution_path(record, folder))
-    if data is None:
-        yield f"{record.key}: the solution that was judged is not stored"
-    elif source_hash(data.decode("utf-8", "surrogateescape")) != record.solution_hash:
-        yield f"{record.key}: the stored solution is not the one that was judged"
+    try:
+        judged_source(place_of(folder, record.problem_id, record.sample) / SOLUTION, record.solution_hash)
+    except SchemaError as error:
+        yield f"{record.key}: {error}"
 
 
 def of_timing(timing: Timing, device: str) -> Iterator[str]:

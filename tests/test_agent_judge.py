@@ -133,7 +133,7 @@ def test_a_stored_trajectory_is_judged_again_state_by_state(tmp_path: Path) -> N
     assert "2x eager) now" in again[1].note
     (tmp_path / source_name(source_hash(right))).write_text("class ModelNew: ...\n")
     again = list(replay(tmp_path, PROBLEM, "level1/1_a#0", "test", Stub(), lambda _: None))  # type: ignore[arg-type]
-    assert again[1].differs == "the stored source is not the one that was judged"
+    assert again[1].differs == "the stored solution is not the one that was judged"
 
 
 def test_a_torn_trajectory_keeps_its_whole_turns_and_the_reply_of_the_open_one(tmp_path: Path) -> None:

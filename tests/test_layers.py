@@ -18,7 +18,7 @@ LAYERS = [
     {"files", "scratch", "keys", "shrink"},
     {
         "registry", "exploits", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts",
-        "budget", "cell", "spending", "attestation", "reference_rows",
+        "artifacts", "budget", "cell", "spending", "attestation", "reference_rows",
     },
     {"changes", "leaderboard", "similarity"},
     {"comparison"},

@@ -275,7 +275,9 @@ def _consistent(covered: int, trials: int, low: float, high: float) -> bool:
 
 
 @given(st.integers(20, 400), st.integers(1, 2), st.floats(-3, 3), st.floats(1e-3, 100))
-def test_a_spread_that_one_or_two_problems_make_is_said_to_be_theirs(n: int, few: int, centre: float, by: float) -> None:
+def test_a_spread_that_one_or_two_problems_make_is_said_to_be_theirs(
+    n: int, few: int, centre: float, by: float
+) -> None:
     # Equal deviations of `few` among n: the number that would spread as much is n q / (1 - 3 q + 3 q^2), q = p (1 - p), p = few / n.
     p = few / n
     wanted = 1 / ((p**3 + (1 - p) ** 3) / (p * (1 - p))) * n

@@ -15,6 +15,7 @@ from kbench.agent.judge import Judge
 from kbench.agent.loop import SYSTEM
 from kbench.agent.tools import Toolbox
 from kbench.agent.trajectory import Trajectory
+from kbench.artifacts import SOLUTION, place_of
 from kbench.asking import Asked, Asker
 from kbench.attempts import timestamp
 from kbench.codec import encode
@@ -73,7 +74,7 @@ class Job:
         problem, key = request.problem, attempt_key(request.problem.id, request.sample)
         started = timestamp()
         contract = contract_for(problem, self.target, self.settings.contract, self.settings.template)
-        folder = self.store.folder / "artifacts" / problem.id / str(request.sample)
+        folder = place_of(self.store.folder, problem.id, request.sample)
         trajectory = self.kept.open[key] = Trajectory(folder)
         tools = [encode(tool) for tool in self.toolbox.tools]
         if self.program is None:
@@ -107,7 +108,7 @@ class Job:
     def _ended(self, request: Request, started: str, played: Played) -> Record:
         key = attempt_key(request.problem.id, request.sample)
         if played.solution is not None:
-            self.store.write_artifact(key, "solution.py", played.solution.source.encode("utf-8", "surrogateescape"))
+            self.store.write_artifact(key, SOLUTION, played.solution.source.encode("utf-8", "surrogateescape"))
         if played.verdict is not None and played.verdict.detail:
             self.store.write_artifact(key, "detail.log", played.verdict.detail)
         return self._record(request, started, played.status, played.verdict, played)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from kbench.agent.judge import Judge
 from kbench.agent.trajectory import NAME, source_name, whole_events
+from kbench.artifacts import judged_source
 from kbench.codec import decode
+from kbench.errors import SchemaError
 from kbench.extract import detect_language
-from kbench.files import read_plain
 from kbench.rejudge import Again
-from kbench.source import source_hash
 from kbench.types import Problem, Snapshot, Solution
 from kbench.words import speedups_text
 
@@ -34,12 +34,10 @@ def replay(
 
 def _again(folder: Path, problem: Problem, place: str, origin: str, judge: Judge, then: Snapshot) -> Again:
     name = source_name(then.solution_hash)
-    data = read_plain(folder / name) if Path(name).name == name else None
-    if data is None:
-        return Again(place, "its source is not stored", "")
-    source = data.decode("utf-8", "surrogateescape")
-    if source_hash(source) != then.solution_hash:
-        return Again(place, "the stored source is not the one that was judged", "")
+    try:
+        source = judged_source(folder / Path(name).name, then.solution_hash)
+    except SchemaError as error:
+        return Again(place, str(error), "")
     ask = judge.verify if then.kind == "verify" else judge.profile
     now = ask(problem, Solution(source, origin, detect_language(source)))
     speedups = now.timing.speedups if now.timing is not None else ()

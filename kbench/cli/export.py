@@ -71,12 +71,13 @@ def own_folder(run: Path) -> Path:
 def write_trajectories(stored: Any, path: Path, min_reward: int) -> int:
     """How many episodes were written: those whose reward is high enough, a line each."""
     from kbench.agent.trajectory import NAME, chat, whole_events
+    from kbench.artifacts import place_of
     from kbench.files import write_atomic
     from kbench.store import latest
 
     lines = []
     for record in latest(stored.records):
-        file = stored.folder / "artifacts" / record.problem_id / str(record.sample) / NAME
+        file = place_of(stored.folder, record.problem_id, record.sample) / NAME
         if record.agent is None or record.agent.reward < min_reward or not file.is_file():
             continue
         facts = {"problem": record.problem_id, "sample": record.sample, "reward": record.agent.reward}

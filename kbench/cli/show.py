@@ -58,9 +58,10 @@ def trajectory_of(folder: Path, record: Any, turn: int | None) -> list[str]:
     """The lines of its episode. ConfigError where it was none."""
     from kbench.agent.showing import told
     from kbench.agent.trajectory import NAME, whole_events
+    from kbench.artifacts import place_of
     from kbench.errors import ConfigError
 
-    path = folder / "artifacts" / record.problem_id / str(record.sample) / NAME
+    path = place_of(folder, record.problem_id, record.sample) / NAME
     if not path.is_file():
         raise ConfigError(f"{record.key} was no episode of an agent: it has no trajectory")
     return list(told(whole_events(path), turn))
@@ -98,11 +99,10 @@ def show_run(console: Any, stored: Any, records: Any) -> None:
 
 def waiting_replies(folder: Path, summary: Any) -> int:
     """How many of the missing attempts have a stored reply."""
+    from kbench.artifacts import place_of
     from kbench.models.kept import reply_name
 
-    places = (
-        folder / "artifacts" / problem / sample for problem, _, sample in (k.partition("#") for k in summary.missing)
-    )
+    places = (place_of(folder, problem, sample) for problem, _, sample in (k.partition("#") for k in summary.missing))
     return sum((place / reply_name(0)).is_file() for place in places)
 
 
@@ -120,6 +120,7 @@ def find_attempt(records: Any, attempt: str) -> Any:
 
 
 def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> None:
+    from kbench.artifacts import place_of
     from kbench.files import read_plain
     from kbench.inert import inert, one_line
     from kbench.report.verdict import print_verdict
@@ -130,7 +131,7 @@ def show_attempt(console: Any, folder: Path, record: Any, wanted: list[str]) -> 
         print_verdict(console, one_line(f"{record.key}  {record.origin}  ({record.language})"), record.verdict)
     for line in [*reply_lines(record), *agent_lines(record)]:
         console.print(inert(line), soft_wrap=True, markup=False)
-    place = folder / "artifacts" / record.problem_id / str(record.sample)
+    place = place_of(folder, record.problem_id, record.sample)
     for name in wanted:
         paths = sorted(place.glob("prompt.*.txt"))[-1:] if name == "prompt" else [place / name]
         for path in paths:

@@ -95,6 +95,7 @@ def replay_all(folder: Path, suite: Path | None) -> list[Any]:
     from kbench import keys, registry, rejudge
     from kbench.agent.judge import Judge
     from kbench.agent.replay import replay
+    from kbench.artifacts import place_of
     from kbench.errors import ConfigError
     from kbench.evaluate import Session
     from kbench.store import latest, load
@@ -118,7 +119,7 @@ def replay_all(folder: Path, suite: Path | None) -> list[Any]:
                 continue
             if problem is None or problem.content_hash != stored.info.problems[record.problem_id]:
                 raise ConfigError(f"{record.problem_id} is not here as it was; name the run's suite with --suite")
-            place = folder / "artifacts" / record.problem_id / str(record.sample)
+            place = place_of(folder, record.problem_id, record.sample)
             found += replay(place, problem, record.key, record.origin, judge, report)
             if rejudge.was_judged(record):
                 found += rejudge.rejudge(stored, [record], judge.time_again, where, report)

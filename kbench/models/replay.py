@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from kbench.artifacts import ARTIFACTS, SOLUTION, place_of
 from kbench.errors import ConfigError
 from kbench.export import kernel_files
 from kbench.extract import detect_language
@@ -70,12 +71,12 @@ class Replay:
         problem, sample = request.problem, request.sample
         if self.kernels:
             return self.kernels.get((problem.level, number_of(problem.id), sample))
-        stored = self.folder / "artifacts" / problem.id / str(sample)
-        if (self.folder / "artifacts").is_dir():
+        stored = place_of(self.folder, problem.id, sample)
+        if (self.folder / ARTIFACTS).is_dir():
             first = stored / reply_name(0)
             if first.is_file() and not (stored / reply_name(1)).is_file():
                 return first
-            kept = [stored / name for name in ("reply.txt", "solution.py") if (stored / name).is_file()]
+            kept = [stored / name for name in ("reply.txt", SOLUTION) if (stored / name).is_file()]
             return kept[0] if kept else None
         named = [path for path in self.files if self.belongs(path, problem.level, problem.name)]
         return named[sample] if sample < len(named) else None
