@@ -136,3 +136,18 @@ def test_after_all_of_that_the_next_attempt_is_unaffected(session: Session) -> N
     assert verdict.status is Status.CORRECT
     assert not leftovers(session)
     assert len(boxes(session)) == 1
+
+
+def test_a_wrong_candidate_leaves_the_references_ready_for_the_next_one(session: Session) -> None:
+    # They were left waiting for a block, deaf to the next weights: the next candidate, and all after it, had their time out.
+    problem = registry.find(registry.discover(), "level1/040_layer_norm")
+    text = "import torch\nclass ModelNew(torch.nn.Module):\n    def __init__(self, features):\n        super().__init__()\n"
+    text += "        self.norm = torch.nn.LayerNorm(features)\n    def forward(self, x):\n        return self.norm(x)"
+    before, session.settings = session.settings, replace(session.settings, timeout_s=30.0)
+    try:
+        wrong = [session.judge(problem, Solution(f"{text} + {by}\n", f"wrong{by}.py")) for by in (1, 2)]
+        right = session.judge(problem, Solution(f"{text}\n", "right.py"))
+    finally:
+        session.settings = before
+    assert [verdict.status for verdict in wrong] == [Status.INCORRECT] * 2, wrong
+    assert right.status is Status.CORRECT, right.message

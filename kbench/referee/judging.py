@@ -137,8 +137,9 @@ class Judging:
                 self.samples += samples
             if turn == len(self.bench.calls) // 2 + SETTLING:
                 self.new_weights()
-                for worker in sides.values():
-                    self.give_weights(worker)
+                for side, worker in list(sides.items()):
+                    with self.charged(side, sides):
+                        self.give_weights(worker)
         self.twin = False
         for extra in range(MORE_LONE):
             if not clock.is_colder_alone(self.samples, self.case.baselines, self.device.name, pair):
@@ -149,8 +150,9 @@ class Judging:
         with self.stage("workers"):
             sides.pop("candidate").close()
             self.candidate = None
-            for worker in sides.values():
-                worker.rest(REFERENCE_LIMIT_S)
+            for side, worker in list(sides.items()):
+                with self.charged(side, sides):
+                    worker.rest(REFERENCE_LIMIT_S)
 
     def round(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
         """One block of every side on the same fresh inputs; played again where it says nothing."""
@@ -204,7 +206,9 @@ class Judging:
         with self.stage("provenance"):
             for _ in range(TRACES):
                 self.shares = provenance.quieter(self.shares, self.traced(sides["candidate"]))
-                eager = provenance.quieter(eager, self.traced(sides["eager"])) if "eager" in sides else None
+                if "eager" in sides:
+                    with self.charged("eager", sides):
+                        eager = provenance.quieter(eager, self.traced(sides["eager"]))
                 self.policy = provenance.policy_gate(self.case.policy, self.shares, eager)
                 if self.policy.passed and (self.case.policy == "any" or provenance.is_plain(self.shares, eager)):
                     return
@@ -231,9 +235,10 @@ class Judging:
             for side in self.case.baselines:
                 worker = self.bench.reference(side, pair)
                 if worker is not None:
-                    self.give_weights(worker)
-                    worker.freeze()
                     sides[side] = worker
+                    with self.charged(side, sides):
+                        self.give_weights(worker)
+                        worker.freeze()
         return sides
 
     def candidate_worker(self) -> Worker:
@@ -300,10 +305,12 @@ class Judging:
         side = next((side for side in sides if side != "candidate"), None)
         if side is None:
             return []
-        if not sides[side].armed:
-            sides[side].arm(REFERENCE_LIMIT_S)
-        block = sides[side].block((), self.device.flush, REFERENCE_LIMIT_S)
-        return [BlockSample(side, pair, 0, block.elapsed_us)]
+        with self.charged(side, sides):
+            if not sides[side].armed:
+                sides[side].arm(REFERENCE_LIMIT_S)
+            block = sides[side].block((), self.device.flush, REFERENCE_LIMIT_S)
+            return [BlockSample(side, pair, 0, block.elapsed_us)]
+        return []
 
     def play(self, side: str, worker: Worker, calls: int, pair: int) -> BlockSample:
         """One block of one side, and what is done while it stands frozen afterwards."""

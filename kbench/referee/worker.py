@@ -68,6 +68,7 @@ class Worker:
         self.weights = self.line.ask({"do": "load", **order}, limit_s)["weights"]
 
     def put_weights(self, staging: Area, seed: int, limit_s: float) -> None:
+        self._listen(limit_s)
         devices.copy(self.region, staging, 0, self.layout.weight_bytes)
         self.device.settle()
         self.thaw()
@@ -77,7 +78,8 @@ class Worker:
     def arm(self, limit_s: float) -> None:
         """Everything that can be done before a block. The next block's inputs must not lie in the region yet.
 
-        Once armed it hears nothing until its block: a round that is played again finds it so.
+        Once armed it hears nothing until its block: a round that is played again finds it so, and a reference whose round
+        ended with the candidate's refusal.
         """
         self.thaw()
         self.armed = True
@@ -106,6 +108,11 @@ class Worker:
         self.freeze()
         self.line.quiet()
         return Block((ended - started) / 1e3, tuple(slots), self.table.bytes(0, self.layout.table_bytes))
+
+    def _listen(self, limit_s: float) -> None:
+        """Ends an arming that no block followed, by a block of no call."""
+        if self.armed:
+            self.block((), lambda: None, limit_s)
 
     def _clear_table(self, calls: int) -> None:
         row = protocol.row_bytes(self.layout.max_leaves)
@@ -147,6 +154,7 @@ class Worker:
 
     def rest(self, limit_s: float) -> None:
         """Between two uses: gives memory back."""
+        self._listen(limit_s)
         self.hands.close()
         self.thaw()
         self.line.ask({"do": "rest"}, limit_s)
