@@ -20,7 +20,7 @@ from kbench.referee.checks import Checks
 from kbench.referee.outputs import Wrong
 from kbench.referee.references import SubServer
 from kbench.referee.stages import Stages
-from kbench.referee.wire import Silent, Tamper, TimedOut, WorkerFailed, WorkerGone
+from kbench.referee.wire import Tamper, TimedOut, WorkerFailed, WorkerGone
 from kbench.referee.worker import Block, Worker
 from kbench.types import BlockSample, FailedCall, Gate, Status, Timing, Verdict
 
@@ -74,8 +74,7 @@ class Judging:
         self.twin = False  # whether a call of this round is a near-duplicate of another
         self.again: Counter[str] = Counter()  # rounds that were played again, by reason
 
-    def run(self, once_more: bool = False) -> Verdict:
-        """`once_more`: that a candidate gives no answer is raised as Silent, for the caller to judge it again."""
+    def run(self) -> Verdict:
         try:
             for pair in range(self.case.protocol.pairs):
                 self.judge_pair(pair)
@@ -85,8 +84,6 @@ class Judging:
         except Tamper as error:
             return self.refuse(Status.TAMPER, "wire", str(error))
         except TimedOut as error:
-            if once_more and isinstance(error, Silent):
-                raise
             return self.refuse(Status.TIMEOUT, "answered", str(error))
         except WorkerGone as error:
             return self.refuse(Status.RUNTIME_ERROR, "answered", f"{error}{self.death()}")

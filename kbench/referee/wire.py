@@ -32,11 +32,7 @@ class WorkerFailed(Exception):
 
 
 class TimedOut(Exception):
-    """No end of a block within the limit, or no answer."""
-
-
-class Silent(TimedOut):
-    """No answer to an order. Where a machine stood still for a while, that is what is seen of it."""
+    """No answer within the limit."""
 
 
 def check_answer(message: dict[str, Any], nonce: str) -> dict[str, Any]:
@@ -84,7 +80,7 @@ def _handle(value: Any) -> bool:
 
 
 class Line:
-    """One worker's socket. Every method raises Tamper, WorkerGone, WorkerFailed or Silent, and nothing else."""
+    """One worker's socket. Every method raises Tamper, WorkerGone, WorkerFailed or TimedOut, and nothing else."""
 
     def __init__(self, channel: socket.socket) -> None:
         self.channel, self.buffer, self.nonce = channel, b"", ""
@@ -110,7 +106,7 @@ class Line:
                 return check_answer(message, self.nonce)
             left = deadline - time.monotonic()
             if left <= 0:
-                raise Silent(f"no answer within {limit_s:.0f} s")
+                raise TimedOut(f"no answer within {limit_s:.0f} s")
             self._read(left)
 
     def ask(self, message: dict[str, Any], limit_s: float) -> dict[str, Any]:
