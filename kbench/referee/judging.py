@@ -212,7 +212,7 @@ class Judging:
 
     def traced(self, worker: Worker) -> provenance.Shares:
         worker.thaw()
-        answer = worker.line.ask({"do": "trace"}, self.case.timeout_s)
+        answer = worker.line.ask({"do": "trace"}, self.limit_s(worker))
         worker.freeze()
         return provenance.shares_of(answer.get("operators_us", {}))
 
@@ -252,7 +252,7 @@ class Judging:
 
     def give_weights(self, worker: Worker) -> None:
         if self.bench.layout.state or worker.weights == "by_seed":
-            worker.put_weights(self.bench.staging, self.weight_seed, self.case.timeout_s)
+            worker.put_weights(self.bench.staging, self.weight_seed, self.limit_s(worker))
             worker.freeze()
 
     def rounds(self) -> Iterator[tuple[int, bool]]:
@@ -341,7 +341,10 @@ class Judging:
             return
         if self.bench.stateful:
             self.give_weights(worker)
-        worker.arm(REFERENCE_LIMIT_S if worker is not self.candidate else self.case.timeout_s)
+        worker.arm(self.limit_s(worker))
+
+    def limit_s(self, worker: Worker) -> float:
+        return self.case.timeout_s if worker is self.candidate else REFERENCE_LIMIT_S
 
     def keep_apart(self, side: str, worker: Worker, rows: list[list[outputs.Published]]) -> None:
         """A static output buffer: from here on the worker program clones each output, inside the clock."""
@@ -358,7 +361,7 @@ class Judging:
         if worker.hands.holds(spans):
             return
         unknown = [address for address, size in spans if not worker.hands.holds([(address, size)])]
-        worker.learn_segments(unknown, self.case.timeout_s)
+        worker.learn_segments(unknown, self.limit_s(worker))
         if not worker.hands.holds(spans):
             worker.clone = True  # memory of a kind that cannot be shared: clones lie in torch's own
         raise Again(side, MOVED)
@@ -371,9 +374,8 @@ class Judging:
                     devices.copy(worker.region, self.bench.staging, layout.slots[slot], layout.slot_bytes)
                 self.device.flush()
 
-        limit_s = self.case.timeout_s if side == "candidate" else REFERENCE_LIMIT_S
         with self.stage(f"blocks of {side}"):
-            block = worker.block(self.order, prepare, limit_s)
+            block = worker.block(self.order, prepare, self.limit_s(worker))
             probe_us = self.device.probe_us()
         if self.device.is_late(probe_us, self.bench.canaries_us):
             self.device.wait_idle()
