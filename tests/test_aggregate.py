@@ -300,3 +300,11 @@ def test_a_hundred_thousand_attempts_take_seconds() -> None:
 def test_a_problem_of_no_level_is_refused(problem: str) -> None:
     with pytest.raises(SchemaError, match="is of no level"):
         summarise([], [problem], 1)
+
+
+def test_a_mean_whose_spread_two_problems_make_says_so() -> None:
+    speeds = [1.0] * 28 + [4.0, 0.25]
+    records = [record(f"level1/{i}_p", eager=speed) for i, speed in enumerate(speeds, 1)]
+    against = summarise(records, ids(30), 1).overall.baselines["eager"]
+    assert against.geomean_correct.note == "2 problems make most of the spread, so the interval is rough"
+    assert against.faster.note == ""

@@ -16,6 +16,7 @@ import pytest
 from kbench import registry
 from kbench.evaluate import Session, read_solution
 from kbench.models.builtin import builtin_solution
+from kbench.referee.judging import twin_places
 from kbench.types import Solution, Status
 
 from .candidate_files import RELU, header, judge
@@ -136,6 +137,15 @@ def test_after_all_of_that_the_next_attempt_is_unaffected(session: Session) -> N
     assert verdict.status is Status.CORRECT
     assert not leftovers(session)
     assert len(boxes(session)) == 1
+
+
+@pytest.mark.parametrize("calls", [2, 3, 4, 32])
+def test_a_near_duplicate_stands_beside_its_original_and_another_anywhere(calls: int) -> None:
+    # Anywhere alone, a cache of seven answers met both of them in two blocks of three: 4 of 24 judgings let it through.
+    found = {tuple(twin_places(calls)) for _ in range(2000)}
+    assert all(abs(original - beside) == 1 for original, beside, *_ in found)
+    assert all(len(set(places)) == len(places) == min(3, calls) for places in found)
+    assert {place for places in found for place in places} == set(range(calls))
 
 
 def test_a_wrong_candidate_leaves_the_references_ready_for_the_next_one(session: Session) -> None:
