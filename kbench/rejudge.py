@@ -116,5 +116,9 @@ def _apart(record: Record, verdict: Verdict) -> str | None:
 
 def _times(verdict: Verdict | None) -> str:
     timing = verdict.timing if verdict is not None else None
-    speeds = speedups_text(timing.speedups) if timing is not None else ""
-    return f"{verdict.status if verdict is not None else 'no verdict'}{f' ({speeds})' if speeds else ''}"
+    status = str(verdict.status) if verdict is not None else "no verdict"
+    return with_speeds(status, speedups_text(timing.speedups) if timing is not None else "")
+
+
+def with_speeds(status: str, speeds: str) -> str:
+    return f"{status} ({speeds})" if speeds else status

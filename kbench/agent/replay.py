@@ -15,7 +15,7 @@ from kbench.artifacts import judged_source
 from kbench.codec import decode
 from kbench.errors import SchemaError
 from kbench.extract import detect_language
-from kbench.rejudge import Again
+from kbench.rejudge import Again, with_speeds
 from kbench.types import Problem, Snapshot, Solution
 from kbench.words import speedups_text
 
@@ -41,6 +41,6 @@ def _again(folder: Path, problem: Problem, place: str, origin: str, judge: Judge
     ask = judge.verify if then.kind == "verify" else judge.profile
     now = ask(problem, Solution(source, origin, detect_language(source)))
     speedups = now.timing.speedups if now.timing is not None else ()
-    before = ", ".join(f"{value:.3g}x {name}" for name, value in then.speedups.items())
-    note = f"{then.status} ({before}) then, {now.status} ({speedups_text(speedups)}) now"
+    before = with_speeds(then.status, ", ".join(f"{value:.3g}x {name}" for name, value in then.speedups.items()))
+    note = f"{before} then, {with_speeds(now.status, speedups_text(speedups))} now"
     return Again(place, None if now.status is then.status else f"{note}: {now.message}", note)
