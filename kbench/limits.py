@@ -108,7 +108,7 @@ def _one_block(one: Checked) -> str:
 
 
 def _few_percent() -> Iterator[str]:
-    from kbench.referee.compare import FLOOR_ULP, K_EAGER
+    from kbench.referee.compare import FLOOR_ULP, K_EAGER, ROW_FLOOR
 
     yield (
         f"calls answered ahead of their time: up to {clock.LONE_SHARE:.0%} and {clock.LONE_US:.0f} us a call are not charged, "
@@ -117,6 +117,7 @@ def _few_percent() -> Iterator[str]:
     )
     yield f"work that shrinks in large blocks is a verdict from {clock.SHRINKS}x on, in every pair"
     yield f"an error up to {K_EAGER:.0f} times eager's own, plus {FLOOR_ULP:.0f} ulp of rms(y), is within budget"
+    yield f"in a row of a call that is not checked whole, plus {ROW_FLOOR:.0e} of it: one row's sum has nothing to average it"
     yield "what is told as faster without an interval above 1 may be noise: kbench doctor --calibrate measures how much"
 
 

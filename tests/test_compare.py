@@ -31,6 +31,36 @@ def test_a_sequential_fp32_sum_is_admitted_beside_a_blocked_one(product: tuple[t
     assert admitted(actual, exact, eager)
 
 
+def test_a_row_summed_one_by_one_is_admitted_and_one_of_lower_precision_is_not() -> None:
+    torch.manual_seed(5)
+    x = torch.randn(256, 2048) * 10 ** (torch.rand(256, 1) * 4 - 2)
+    exact, eager = torch.softmax(x.double(), -1), torch.softmax(x, -1)
+    powers = torch.exp(x - x.amax(-1, keepdim=True))
+    total = torch.zeros(256)
+    for column in range(2048):
+        total += powers[:, column]
+    one_by_one, half = powers / total[:, None], torch.softmax(x.half().float(), -1)
+    refused, caught = 0, 0
+    for row in range(256):  # alone, as a row of a call that is not checked whole
+        budget = compare.Budget(of_rows=True)
+        budget.learn(compare.error_of(eager[row], exact[row], EPS))
+        assert budget.admits(compare.error_of(one_by_one[row], exact[row], EPS))
+        caught += not budget.admits(compare.error_of(half[row], exact[row], EPS))
+        refused += not admitted(one_by_one[row], exact[row], eager[row])
+    assert refused > 3  # by the budget of whole outputs
+    assert caught > 128  # rows that are nearly one-hot, or nearly uniform, do not tell
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_row_of_a_coarse_type_is_held_to_its_own_rounding(dtype: torch.dtype) -> None:
+    eps = torch.finfo(dtype).eps
+    exact = torch.linspace(1, 2, 64, dtype=torch.float64)
+    budget = compare.Budget(of_rows=True)
+    budget.learn(compare.error_of(exact.to(dtype), exact, eps))
+    assert budget.admits(compare.error_of(exact.to(dtype), exact, eps))
+    assert not budget.admits(compare.error_of((exact * 1.2).to(dtype), exact, eps))
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_low_precision_inside_is_refused(product: tuple[torch.Tensor, ...], dtype: torch.dtype) -> None:
     a, b, exact, eager = product

@@ -137,6 +137,14 @@ class Bench:
         for key in [key for key in self.workers if key[0] == side]:
             self.workers.pop(key).close()
 
+    def rest(self) -> None:
+        """References give back what they hold, as after a pair; one that cannot takes all of them along, to be made anew."""
+        try:
+            for worker in self.workers.values():
+                worker.rest(COMPILE_LIMIT_S)
+        except (Tamper, WorkerGone, WorkerFailed, TimedOut):
+            self.drop_references()
+
     def drop_references(self) -> None:
         for worker in self.workers.values():
             worker.close()

@@ -137,7 +137,7 @@ class Checks:
             return
         if actual.is_complex():
             actual = torch.view_as_real(actual)
-        limits = self.budgets.setdefault(budget or name, compare.Budget())
+        limits = self.budgets.setdefault(budget or name, compare.Budget(of_rows=bool(budget)))
         weighed = compare.weigh(actual, exact, eager, limits)
         if weighed.non_finite is not None:
             self.wrong(name, weighed.non_finite, actual, exact, "values", weighed.refusal)

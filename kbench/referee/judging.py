@@ -91,8 +91,9 @@ class Judging:
             status = Status.COMPILE_ERROR if error.last.startswith(COMPILERS_WORDS) else Status.RUNTIME_ERROR
             return self.refuse(status, "answered", error.last, error.text)
         finally:
-            if self.candidate is not None:
+            if self.candidate is not None:  # it was refused in the middle of a pair
                 self.candidate.close()
+                self.bench.rest()
         with self.stage("statistics"):
             timing = clock.assess(
                 self.samples, self.case.baselines, self.case.calibration, self.case.protocol.interval,
