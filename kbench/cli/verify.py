@@ -64,7 +64,7 @@ def show(found: list[str], again: list[Any], asked: int) -> None:
     if found:
         click.echo(counted(len(found), "finding"))
         return
-    judged = f"; {counted(len(again), 'verdict')} made again, and the same" if again else ""
+    judged = f"; {counted(len(again), 'verdict')} made again, with the same status" if again else ""
     if asked and not again:
         judged = "; none could be judged again"
     click.echo(f"verified: the summary follows from the raw samples{judged}")
