@@ -1,4 +1,4 @@
-"""kbench problems check: every problem on trial, one after another. What was found is kept, so that the same command goes on.
+"""kbench problems check: every problem on trial, in turn or side by side. What was found is kept: the same command goes on.
 
 Problem -> sizes (meta device) -> a lane's examination -> Admission -> kept
 """
@@ -10,9 +10,11 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from kbench import __version__, environment, shrink
@@ -23,7 +25,7 @@ from kbench.errors import ProblemError, RefereeError, SchemaError
 from kbench.evaluate import Session, Settings, problem_case
 from kbench.files import json_text, write_atomic
 from kbench.findings import Admission, Finding, Standing, broke_off
-from kbench.referee.client import Examined
+from kbench.referee.client import Examined, Survey
 from kbench.source import source_hash
 from kbench.types import Problem
 
@@ -35,6 +37,7 @@ CHECKING = (
     "shrink.py",
     "admission.py",
 )  # the code that decides what is found
+MEMORY_SHARE = 0.8  # of what is free, for all lanes together
 SIDES = 3  # of a judging: candidate, eager, compile
 CPU_LIMITS = (96 << 20, 2e9)  # bytes of tensors, and flops, of one call that is tried some fifty times
 GPU_SHARE, GPU_FLOPS = 1 / 16, 2e13
@@ -60,33 +63,89 @@ class Checking:
                 yield problem, shape
 
 
-def check(checking: Checking, session: Session, report: Report) -> list[Admission]:
-    """The admission of every problem and shape, in order."""
-    ended = []
-    for problem, shape in checking.items():
-        path = checking.kept / f"{key_of(checking, problem, shape)}.json"
-        known = None if checking.again else read(path)
-        admission = known or admit(problem, shape, checking, session)
-        if known is None and admission.complete:
-            write_atomic(path, json_text(admission), durable=False)
-        report(admission, known is not None)
-        ended.append(admission)
-    return ended
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of the device's memory: lanes at work beside each other, and what one of them may hold."""
+
+    lanes: int
+    held_bytes: float
 
 
-def admit(problem: Problem, shape: str, checking: Checking, session: Session) -> Admission:
-    """One problem in one shape. What goes wrong with it is a finding."""
+ALL = Share(1, math.inf)
+
+
+def check(checking: Checking, sessions: Sequence[Session], report: Report) -> list[Admission]:
+    """The admission of every problem and shape, in order; as many at once as there are sessions, and alone what would
+    take more than its share of memory."""
+    items, ended = list(checking.items()), dict[int, Admission]()
+
+    def settle(at: int, admission: Admission, known: bool = False) -> None:
+        ended[at] = admission
+        if not known and admission.complete:
+            write_atomic(kept_at(checking, *items[at]), json_text(admission), durable=False)
+        report(admission, known)
+
+    for at, item in enumerate(items):
+        known = None if checking.again else read(kept_at(checking, *item))
+        if known is not None:
+            settle(at, known, known=True)
+    left = [at for at in range(len(items)) if at not in ended]
+    if len(sessions) > 1:
+        for at, admission in side_by_side(checking, {at: items[at] for at in left}, sessions):
+            if admission is not None:
+                settle(at, admission)
+        for session in sessions[1:]:
+            session.referee.end()
+    for at in left:
+        if at not in ended:
+            admission = admit(*items[at], checking, sessions[0])
+            assert admission is not None
+            settle(at, admission)
+    return [ended[at] for at in range(len(items))]
+
+
+def side_by_side(
+    checking: Checking, items: dict[int, tuple[Problem, str]], sessions: Sequence[Session]
+) -> Iterator[tuple[int, Admission | None]]:
+    """As they end. None is one that has to be alone on the device."""
+    idle: SimpleQueue[Session] = SimpleQueue()
+    share = Share(len(sessions), MEMORY_SHARE * sessions[0].available_bytes() / len(sessions))
+    for session in sessions:
+        session.referee.ready()
+        idle.put(session)
+
+    def one(at: int) -> tuple[int, Admission | None]:
+        session = idle.get()
+        try:
+            return at, admit(*items[at], checking, session, share)
+        finally:
+            idle.put(session)
+
+    with ThreadPoolExecutor(len(sessions)) as pool:
+        asked = [pool.submit(one, at) for at in items]
+        try:
+            for done in as_completed(asked):
+                yield done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def admit(problem: Problem, shape: str, checking: Checking, session: Session, share: Share = ALL) -> Admission | None:
+    """One problem in one shape. What goes wrong with it is a finding. None where its share of the memory is too small."""
     started = time.monotonic()
     settings = replace(checking.settings, shapes=shape)
     if problem.shapes and shape not in problem.shapes:
         lacks = Finding("shapes", Standing.FAULT, f"it has no shapes {shape!r}")
         return Admission(problem.id, shape, (lacks,))
-    findings = [*sizes_of(problem, settings, session)]
+    surveys = surveyed(problem, settings, session)
+    if shape in surveys and needs(surveys[shape]) > share.held_bytes:
+        return None
+    findings = [*sizes_of(surveys)]
     values = {} if problem.shapes else reductions(problem, settings, session)
     tried = cut(problem, values)
     admission = Admission(problem.id, shape, (), reduced=changes(problem, values))
     try:
-        examined = session.referee.admit(problem_case(tried, settings), checking.quick)
+        examined = session.referee.admit(problem_case(tried, settings), checking.quick, lanes=share.lanes)
         if values:
             findings += faint_at_full_size(problem, values, examined, settings, session)
     except (ProblemError, RefereeError) as error:
@@ -149,16 +208,30 @@ def faint_at_full_size(
         yield Finding("values", Standing.FAULT, f"{told}: zeros pass an absolute tolerance of {FAINT:g}")
 
 
-def sizes_of(problem: Problem, settings: Settings, session: Session) -> Iterator[Finding]:
-    """Whether the large shapes fit, which needs no memory: computed on the meta device."""
-    bounded = [shape for shape in FITS_BYTES if shape in problem.shapes]
-    cases = [problem_case(problem, replace(settings, shapes=shape)) for shape in bounded]
-    for shape, survey in zip(bounded, session.referee.survey(cases) if cases else [], strict=True):
-        if survey.failed:
+def surveyed(problem: Problem, settings: Settings, session: Session) -> dict[str, Survey]:
+    """How large the problem is in the shapes that have a bound, and in the one at hand: computed on the meta device."""
+    shapes = [shape for shape in dict.fromkeys((*FITS_BYTES, settings.shapes)) if shape in problem.shapes]
+    cases = [problem_case(problem, replace(settings, shapes=shape)) for shape in shapes]
+    return dict(zip(shapes, session.referee.survey(cases) if cases else [], strict=True))
+
+
+def sizes_of(surveys: dict[str, Survey]) -> Iterator[Finding]:
+    """Whether the large shapes fit, which needs no memory."""
+    for shape in FITS_BYTES:
+        survey = surveys.get(shape)
+        if survey is not None and survey.failed:
             yield Finding(f"{shape} loads", Standing.FAULT, survey.failed)
-        else:
-            needed = needed_bytes(survey.sizes, SIDES, "cuda") if survey.sizes else 0
-            yield size_finding(shape, survey.sizes, needed)
+        elif survey is not None:
+            yield size_finding(shape, survey.sizes, needs(survey))
+
+
+def needs(survey: Survey) -> int:
+    """Bytes on a GPU of judging it; 0 where its size is unknown."""
+    return needed_bytes(survey.sizes, SIDES, "cuda") if survey.sizes else 0
+
+
+def kept_at(checking: Checking, problem: Problem, shape: str) -> Path:
+    return checking.kept / f"{key_of(checking, problem, shape)}.json"
 
 
 def key_of(checking: Checking, problem: Problem, shape: str) -> str:

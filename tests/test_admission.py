@@ -6,12 +6,13 @@ import contextlib
 import io
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kbench import registry, sandbox
+from kbench import admission, registry, sandbox
 from kbench.cli import main
 from kbench.codec import decode, encode
 from kbench.evaluate import Settings, problem_case
@@ -19,6 +20,7 @@ from kbench.findings import Outcome
 from kbench.referee.client import Examined
 from kbench.referee.lane import Lane
 from kbench.referee.stand import Stand
+from kbench.referee.turns import Turns
 
 HEAD = """
 import numpy
@@ -150,6 +152,58 @@ def test_the_same_command_again_goes_on_with_what_is_kept(suite: Path, found: di
     assert len(admissions) == len(SUITE)
 
 
+def test_several_at_once_find_what_one_finds(suite: Path, found: dict[str, Any], tmp_path: Path) -> None:
+    names = ["1_sound", "4_dead_weight", "6_random", "15_plain"]
+    flags = ["--suite", str(suite), "--shapes", "small", *(f for name in names for f in ("-p", name))]
+    _, admissions, _ = called("--results", str(tmp_path), "--jobs", "3", *flags)
+
+    def told(admission: dict[str, Any]) -> tuple[str, set[str]]:
+        faults = {f["check"] for f in admission["findings"] if f["standing"] == "fault"}
+        return admission["problem_id"], faults - {"small takes 1 to 50 ms"}  # these are no problems of that size
+
+    assert [told(a) for a in admissions] == [told(found[name]) for name in names]
+    assert [admissions[at]["killed"] == admissions[at]["mutants"] > 20 for at in (0, 3)] == [True, True]
+
+
+def test_what_takes_more_than_its_share_of_memory_is_checked_alone(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admit, shares = admission.admit, []
+
+    def watched(*arguments: Any) -> Any:
+        shares.append(arguments[4].lanes if len(arguments) > 4 else 1)
+        return admit(*arguments)
+
+    monkeypatch.setattr(admission, "admit", watched)
+    monkeypatch.setattr(admission, "needs", lambda survey: 1 << 60)
+    flags = ("--shapes", "small", "-p", "1_sound", "-p", "4_dead_weight", "--jobs", "2", "--suite", str(suite))
+    _, admissions, _ = called("--results", str(tmp_path), *flags)
+    assert shares == [2, 2, 1, 1]
+    assert [bool(a["trials"]) for a in admissions] == [True, True]
+
+
+def test_what_is_timed_has_the_device_to_itself(tmp_path: Path) -> None:
+    one, other = Turns(tmp_path, "cpu"), Turns(tmp_path, "cpu")
+    seen: list[str] = []
+
+    def time_it() -> None:
+        with other.alone():
+            seen.append("alone")
+
+    with one.beside():
+        thread = threading.Thread(target=time_it)
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive()
+        seen.append("beside")
+    thread.join(10)
+    with one.beside(), other.beside():
+        seen.append("two")
+    assert seen == ["beside", "alone", "two"]
+    one.close()
+    other.close()
+
+
 def test_a_problem_without_a_fault_gives_exit_code_zero(suite: Path, found: dict[str, Any]) -> None:
     code, admissions, _ = checked(suite, "-p", "15_plain")
     assert (code, admissions[0]["standing"]) == (0, "ok")
@@ -174,7 +228,9 @@ def test_where_memory_holds_few_families_at_once_all_of_them_are_looked_at_in_tu
     scratch.mkdir()
     lane = Lane(sandbox.choose(), tmp_path, scratch)
     try:
-        found = decode(Examined, lane.admit({"problem": encode(case), "quick": True, "values_only": False})["found"])
+        found = decode(
+            Examined, lane.admit({"problem": encode(case), "quick": True, "values_only": False, "lanes": 1})["found"]
+        )
     finally:
         lane.close()
     (naive,) = (trial for trial in found.trials if "the maximum is not taken off" in trial.mutant)

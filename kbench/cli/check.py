@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,13 @@ SHAPES_BY_DEVICE = {"cpu": ("small", "odd")}
     type=click.Path(path_type=Path),
     help="a KernelBench checkout: which of its models is each one most like?",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="problems at once; what is timed has the device to itself, and what takes more than its share of memory is alone",
+)
 @click.option("--quick", is_flag=True, help="without torch.compile, and without leaving out single operators")
 @click.option(
     "--results",
@@ -56,10 +64,11 @@ def command(**flags: Any) -> int:
 
     keys.hide()
     checking = checking_of(flags)
-    with Session(checking.settings) as session:
-        warn_of_sandbox(session.rung)
-        progress = Progress(sum(1 for _ in checking.items()))
-        ended = check(checking, session, progress.report)
+    items = sum(1 for _ in checking.items())
+    with ExitStack() as stack:
+        sessions = [stack.enter_context(Session(checking.settings)) for _ in range(max(1, min(flags["jobs"], items)))]
+        warn_of_sandbox(sessions[0].rung)
+        ended = check(checking, sessions, Progress(items).report)
     if flags["against"]:
         ended = compared(ended, checking.problems, flags["against"])
     if flags["as_json"]:

@@ -17,6 +17,7 @@ from kbench.referee import mutants
 from kbench.referee.client import Examined
 from kbench.referee.mutants import Mutant
 from kbench.referee.stand import Reception, Stand
+from kbench.referee.turns import Turns
 
 EAGER_LIMIT = (
     1e-4  # relative L2 of fp32 eager against fp64: 16 times more and a bf16 shortcut would fit into the budget
@@ -67,8 +68,8 @@ class UnderWay:
 class Examiner:
     """Collects findings and trials about the problem on one stand."""
 
-    def __init__(self, stand: Stand, quick: bool) -> None:
-        self.stand, self.quick = stand, quick
+    def __init__(self, stand: Stand, quick: bool, turns: Turns) -> None:
+        self.stand, self.quick, self.turns = stand, quick, turns
         self.findings: list[Finding] = []
         self.trials: list[Trial] = []
         self.constant = False  # whether an output is nothing but zeros: every mutant would pass
@@ -79,17 +80,20 @@ class Examiner:
 
     def run(self, values_only: bool = False) -> None:
         stand = self.stand
-        stand.draw(randomised=True)
-        right = stand.exact(0, 0).double()
-        self.facts |= {"rms": float(right.square().mean().sqrt()), "largest": float(right.abs().max())}
+        with self.turns.beside():
+            stand.draw(randomised=True)
+            right = stand.exact(0, 0).double()
+            self.facts |= {"rms": float(right.square().mean().sqrt()), "largest": float(right.abs().max())}
         if values_only:
             return
         assert stand.oracle is not None
-        self.facts["call_us"] = float(stand.oracle.ask(do="pace", base=stand.layout.slots[0])["call_us"])
-        self.deterministic()
-        if not self.values(""):
-            return
-        outline = stand.oracle.ask(do="outline", base=stand.layout.slots[0])
+        with self.turns.alone():
+            self.facts["call_us"] = float(stand.oracle.ask(do="pace", base=stand.layout.slots[0])["call_us"])
+        with self.turns.beside():
+            self.deterministic()
+            if not self.values(""):
+                return
+            outline = stand.oracle.ask(do="outline", base=stand.layout.slots[0])
         kinds = [*mutants.in_lane(stand), *mutants.in_process(stand, outline, self.quick)]
         self.trials = self.tried(kinds, "")
         if self.constant:
@@ -163,12 +167,14 @@ class Examiner:
         stand, under_way = self.stand, [UnderWay(mutant) for mutant in kinds]
         for group in stand.groups:
             if group != stand.families:
-                stand.turn_to(group)
-                if not self.values(where):
-                    break
+                with self.turns.beside():
+                    stand.turn_to(group)
+                    if not self.values(where):
+                        break
             for one in under_way:
                 if not one.refused:
-                    self.try_on(one)
+                    with self.turns.beside():
+                        self.try_on(one)
         return [one.ended() for one in under_way]
 
     def judge_group(self, group: str, trials: list[Trial]) -> None:
@@ -240,9 +246,10 @@ class Examiner:
 
     def initial_weights(self) -> None:
         """The same values, and the null solutions, with the weights that the constructor gives."""
-        self.stand.draw(randomised=False)
-        if not self.values(WHERE_INITIAL):
-            return
+        with self.turns.beside():
+            self.stand.draw(randomised=False)
+            if not self.values(WHERE_INITIAL):
+                return
         nulls = [mutant for mutant in mutants.in_lane(self.stand) if mutant.group == "null"]
         through = [trial for trial in self.tried(nulls, WHERE_INITIAL) if trial.outcome is Outcome.SURVIVED]
         if through:
@@ -267,9 +274,9 @@ def named(trials: list[Trial]) -> str:
     return shown if len(trials) <= NAMED else f"{shown} and {len(trials) - NAMED} more"
 
 
-def examine(stand: Stand, quick: bool, values_only: bool = False) -> Examined:
+def examine(stand: Stand, quick: bool, turns: Turns, values_only: bool = False) -> Examined:
     """Findings, trials and measured facts of a prepared stand. What breaks on the way is a finding, not an exception."""
-    examiner = Examiner(stand, quick)
+    examiner = Examiner(stand, quick, turns)
     try:
         examiner.run(values_only)
     except (ProblemError, RefereeError) as error:

@@ -45,6 +45,13 @@ class LaneReferee:
         self.rung, self.cache = rung, cache
         self.process: subprocess.Popen[bytes] | None = None
 
+    def ready(self) -> None:
+        """Starts a lane where none lives. It ends with the thread that started it: who asks from threads calls this first."""
+        if self.process is not None and self.process.poll() is not None:
+            self.end()
+        if self.process is None:
+            self.start()
+
     def start(self) -> None:
         self.scratch = scratch.make("lane")
         self.channel, theirs = socket.socketpair()
@@ -58,8 +65,7 @@ class LaneReferee:
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """One request. Raises the KBenchError that the lane reports; RefereeError where the lane died."""
-        if self.process is None or self.process.poll() is not None:
-            self.start()
+        self.ready()
         try:
             protocol.send(self.channel, request)
             answer = protocol.receive(self.channel)
@@ -96,11 +102,13 @@ class LaneReferee:
         """What a lane finds on the device: {"shared": bool, "peaks": bytes per second, "canary_us": float}."""
         return self.ask(do="probe", device=device)
 
-    def admit(self, problem: ProblemCase, quick: bool, values_only: bool = False) -> Examined:
-        """What a lane found about the problem itself. ProblemError where it cannot be run, RefereeError where it took all down."""
-        return decode(
-            Examined, self.ask(do="admit", problem=encode(problem), quick=quick, values_only=values_only)["found"]
-        )
+    def admit(self, problem: ProblemCase, quick: bool, values_only: bool = False, lanes: int = 1) -> Examined:
+        """What a lane found about the problem itself, while it has one share of memory beside other lanes.
+
+        ProblemError where it cannot be run, RefereeError where it took all down.
+        """
+        answer = self.ask(do="admit", problem=encode(problem), quick=quick, values_only=values_only, lanes=lanes)
+        return decode(Examined, answer["found"])
 
     def judge(self, case: Case) -> Verdict:
         try:

@@ -90,13 +90,16 @@ class Lane:
         from kbench.devices import open_device
         from kbench.referee.admission import examine
         from kbench.referee.stand import Stand
+        from kbench.referee.turns import Turns
 
         self.device = self.device or open_device(problem.device)
         stand = Stand(problem, references, self.scratch, self.device)
+        turns = Turns(self.cache / "turns", problem.device)
         try:
-            stand.prepare(compiled=not quick and not request["values_only"])
-            return {"found": encode(examine(stand, quick, request["values_only"]))}
+            stand.prepare(compiled=not quick and not request["values_only"], lanes=request["lanes"])
+            return {"found": encode(examine(stand, quick, turns, request["values_only"]))}
         finally:
+            turns.close()
             stand.close()
 
     def prepare(self, problem: ProblemCase, compiled: bool) -> None:

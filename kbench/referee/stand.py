@@ -41,7 +41,8 @@ class Stand(Bench):
     Place 2f is the first call of the group's family f, 2f + 1 the second; `spare` is the slot, and the place of an answer, of no call.
     """
 
-    def prepare(self, compiled: bool) -> None:
+    def prepare(self, compiled: bool, lanes: int = 1) -> None:
+        """`lanes` share the device's memory."""
         self.references.box.wait_ready()
         server = self.references.server("compile" if compiled else "eager")
         self.oracle = Oracle(server, self.scratch, self.device, role="admission")
@@ -49,7 +50,7 @@ class Stand(Bench):
         self.description = self.oracle.describe(self.problem, self.path, new_seed())
         if self.description["stochastic"]:
             raise ProblemError("forward is random: two calls on one input differ, so no kernel can be judged by it")
-        self.groups = self.family_groups()
+        self.groups = self.family_groups(lanes)
         self.families = self.groups[0]
         self.spare = 2 * len(self.families)
         places = self.spare + 1
@@ -59,11 +60,11 @@ class Stand(Bench):
         self.master_seed = new_seed()
         self.selected: set[tuple[int, int]] = set()
 
-    def family_groups(self) -> list[tuple[str, ...]]:
+    def family_groups(self, lanes: int) -> list[tuple[str, ...]]:
         """The problem's value families in their order, as many in each group as memory has room for; at least one."""
         free = environment.available_bytes() if self.problem.device == "cpu" else torch.cuda.mem_get_info()[0]
         families, size = self.problem.families, len(self.problem.families)
-        while size > 1 and self.needed_bytes(size) > MEMORY_SHARE * free:
+        while size > 1 and self.needed_bytes(size) > MEMORY_SHARE * free / lanes:
             size -= 1
         return [families[first : first + size] for first in range(0, len(families), size)]
 
