@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -17,6 +19,10 @@ from kbench.referee.client import LaneReferee, Survey
 from kbench.source import source_hash
 from kbench.types import Build, Gate, Precision, Problem, Solution, Verdict
 from kbench.words import counted
+
+COMPILE_SHARE = 0.25  # of the memory that is free, for inputs, outputs and weights of what is compiled at once
+COMPILED_A_JOB = 4  # before a person hears how far it is
+COMPILE_LIMIT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,31 @@ class Session:
 
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(build, unbuilt))
+
+    def compile_ahead(self, problems: Sequence[Problem], jobs: int, report: Callable[[str], None]) -> None:
+        """On a GPU's machine: torch.compile for the problems that it was never done for, `jobs` at once, before anything is
+        timed. What fails here fails again, and is recorded, where it is judged."""
+        if self.settings.device == "cpu" or "compile" not in self.settings.baselines:
+            return
+        asked = [problem_case(problem, self.settings) for problem in problems]
+        cases = [case for case in asked if not self.marker(case).exists()]
+        sizes = {
+            case.id: sum((survey.sizes or {}).values()) for case, survey in zip(cases, self.survey(cases), strict=True)
+        }
+        room = self.available_bytes() * COMPILE_SHARE
+        for first in range(0, len(cases), COMPILED_A_JOB * jobs):
+            some = cases[first : first + COMPILED_A_JOB * jobs]
+            report(f"torch.compile for {first + len(some)} of {counted(len(cases), 'problem')}, {jobs} at a time")
+            found = self.referee.compile(some, [sizes[case.id] for case in some], room, jobs, COMPILE_LIMIT_S)
+            for case, one in zip(some, found, strict=True):
+                if "failed" not in one:
+                    self.marker(case).parent.mkdir(parents=True, exist_ok=True)
+                    self.marker(case).touch()
+
+    def marker(self, case: ProblemCase) -> Path:
+        """The file that says that Inductor's cache was filled for it."""
+        parts = [case.content_hash, case.shape, case.precision, case.mode, environment.device_key(case.device)]
+        return self.cache / "inductor" / "ahead" / hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
     def is_built(self, case: ProblemCase, solution: Solution) -> bool:
         return solution.builtin or self.builder.cached(self.builder.key(build_order(case, solution))) is not None

@@ -37,5 +37,8 @@ class FakeSession:
     def build_all(self, wanted: Sequence[Wanted], jobs: int, report: Callable[[str], None]) -> None:
         pass
 
+    def compile_ahead(self, problems: Any, jobs: int, report: Callable[[str], None]) -> None:
+        pass
+
     def available_bytes(self) -> int:
         return 1 << 40

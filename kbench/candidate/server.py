@@ -122,6 +122,7 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
         "survey": program("kbench.oracle.sizes"),
         "admission": program("kbench.oracle.admission"),
         "facts": program("kbench.oracle.facts"),
+        "ahead": program("kbench.oracle.ahead"),
     }
 
 

@@ -110,6 +110,18 @@ class LaneReferee:
         answer = self.ask(do="admit", problem=encode(problem), quick=quick, values_only=values_only, lanes=lanes)
         return decode(Examined, answer["found"])
 
+    def compile(
+        self, problems: Sequence[ProblemCase], sizes: Sequence[int], room: float, jobs: int, limit_s: float
+    ) -> list[dict[str, Any]]:
+        """Compiles each with torch.compile, for Inductor's cache: {"seconds": ...} or {"failed": why}.
+
+        `jobs` at once, as far as their `sizes` (bytes) fit into `room`.
+        """
+        ordered = [encode(problem) for problem in problems]
+        answer = self.ask(do="compile", problems=ordered, sizes=list(sizes), room=room, jobs=jobs, limit_s=limit_s)
+        found: list[dict[str, Any]] = answer["found"]
+        return found
+
     def judge(self, case: Case) -> Verdict:
         try:
             return decode(Verdict, self.ask(do="judge", case=encode(case))["verdict"])

@@ -5,6 +5,7 @@
     judge     judge one built candidate                              -> a Verdict
     probe     what works on the device                               -> figures for kbench doctor
     admit     is a problem itself fit to be judged by?               -> findings and tried mutants
+    compile   fills Inductor's cache for problems, many at once      -> seconds per problem, or why it failed
 
 Sandboxes start before torch is imported here, so that the imports run side by side.
 """
@@ -19,8 +20,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +35,8 @@ from kbench.errors import KBenchError, ProblemError, RefereeError
 from kbench.processes import one_shot
 from kbench.referee.case import TORCH_DTYPE, Case, ProblemCase
 from kbench.referee.references import References
+from kbench.referee.room import Room
+from kbench.types import Precision
 
 if TYPE_CHECKING:
     from kbench.devices import Device
@@ -101,6 +106,29 @@ class Lane:
         finally:
             turns.close()
             stand.close()
+
+    def compile(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What is judged by one process after another is compiled by many: on a GPU's machine there are cores for it."""
+        problems = [decode(ProblemCase, problem) for problem in request["problems"]]
+        self.close_bench()
+        references = self.open_references(problems[0].device)
+        references.box.wait_ready()
+        server = references.server("compile")
+        one_asks = threading.Lock()  # the fork server answers one at a time
+        room = Room(request["room"])
+
+        def one(problem: ProblemCase, size_bytes: int) -> dict[str, Any]:
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(room.of(size_bytes))
+                with one_asks:
+                    path = references.add(problem.content_hash, problem.source)
+                    shot = one_shot(server, "ahead", [], self.scratch / "ahead.log", limits={"RLIMIT_CORE": 0})
+                    channel = stack.enter_context(shot)
+                channel.settimeout(request["limit_s"])
+                return asked(channel, ahead_order(problem, path))
+
+        with ThreadPoolExecutor(request["jobs"]) as pool:
+            return {"found": list(pool.map(one, problems, request["sizes"]))}
 
     def prepare(self, problem: ProblemCase, compiled: bool) -> None:
         """Describes the problem; from then on its bench is warm."""
@@ -243,10 +271,25 @@ def survey_one(references: References, scratch: Path, problem: ProblemCase, role
     try:
         with one_shot(references.box, role, [], scratch / "survey.log", limits=limits) as channel:
             channel.settimeout(SURVEY_LIMIT_S)
-            protocol.send(channel, {"path": path, "shape": problem.shape, "precision": TORCH_DTYPE[problem.precision]})
-            return protocol.receive(channel) or {"failed": "the process that loads it died"}
+            return asked(channel, {"path": path, "shape": problem.shape, "precision": TORCH_DTYPE[problem.precision]})
+    except OSError as error:
+        return {"failed": f"it could not be loaded: {error}"}
+
+
+def asked(channel: socket.socket, order: dict[str, Any]) -> dict[str, Any]:
+    """What the problem's own process answers; {"failed": why} where it does not."""
+    try:
+        protocol.send(channel, order)
+        return protocol.receive(channel) or {"failed": "the process that loads it died"}
     except (OSError, protocol.WireError) as error:
         return {"failed": f"it could not be loaded: {error}"}
+
+
+def ahead_order(problem: ProblemCase, path: str) -> dict[str, Any]:
+    return {
+        "path": path, "shape": problem.shape, "precision": TORCH_DTYPE[problem.precision], "device": problem.device,
+        "mode": problem.mode, "tf32": problem.precision is Precision.TF32,
+    }  # fmt: skip
 
 
 def serve(channel: socket.socket, lane: Lane) -> None:
