@@ -181,8 +181,7 @@ class Attempts:
             if c.solution is not None and c.request.problem.id not in self.broken
         ]
         self.session.build_all(wanted, self.build_jobs, lambda line: self.report(line, None))
-        problems = list({one.problem.id: one.problem for one in wanted}.values())
-        self.session.compile_ahead(problems, self.build_jobs, lambda line: self.report(line, None))
+        self.session.compile_ahead(wanted, self.build_jobs, lambda line: self.report(line, None))
 
     def _judged(self, candidate: Candidate) -> Verdict:
         """Its verdict. What is wrong with the problem itself stands in `broken`, or is added to it."""

@@ -109,29 +109,31 @@ class Session:
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(build, unbuilt))
 
-    def compile_ahead(self, problems: Sequence[Problem], jobs: int, report: Callable[[str], None]) -> None:
-        """On a GPU's machine: torch.compile for the problems that it was never done for, `jobs` at once, before anything is
-        timed. What fails here fails again, and is recorded, where it is judged."""
-        if self.settings.device == "cpu" or "compile" not in self.settings.baselines:
+    def compile_ahead(self, wanted: Sequence[Wanted], jobs: int, report: Callable[[str], None]) -> None:
+        """On a GPU's machine: torch.compile for what it was never done for, `jobs` at once, before anything is timed. What
+        fails here fails again, and is recorded, where it is judged."""
+        if self.settings.device == "cpu":
             return
-        asked = [problem_case(problem, self.settings) for problem in problems]
-        cases = [case for case in asked if not self.marker(case).exists()]
-        sizes = {
-            case.id: sum((survey.sizes or {}).values()) for case, survey in zip(cases, self.survey(cases), strict=True)
+        asked = {
+            (one.problem.id, mode): (problem_case(one.problem, one.settings), mode)
+            for one in wanted
+            for mode in modes_of(one)
         }
+        left = [one for one in asked.values() if not self.marker(*one).exists()]
+        sizes = [sum((survey.sizes or {}).values()) for survey in self.survey([case for case, _ in left])]
         room = self.available_bytes() * COMPILE_SHARE
-        for first in range(0, len(cases), COMPILED_A_JOB * jobs):
-            some = cases[first : first + COMPILED_A_JOB * jobs]
-            report(f"torch.compile for {first + len(some)} of {counted(len(cases), 'problem')}, {jobs} at a time")
-            found = self.referee.compile(some, [sizes[case.id] for case in some], room, jobs, COMPILE_LIMIT_S)
-            for case, one in zip(some, found, strict=True):
-                if "failed" not in one:
-                    self.marker(case).parent.mkdir(parents=True, exist_ok=True)
-                    self.marker(case).touch()
+        for first in range(0, len(left), COMPILED_A_JOB * jobs):
+            these = slice(first, first + COMPILED_A_JOB * jobs)
+            report(f"torch.compile for {first + len(left[these])} of {counted(len(left), 'problem')}, {jobs} at a time")
+            found = self.referee.compile(left[these], sizes[these], room, jobs, COMPILE_LIMIT_S)
+            for one, outcome in zip(left[these], found, strict=True):
+                if "failed" not in outcome:
+                    self.marker(*one).parent.mkdir(parents=True, exist_ok=True)
+                    self.marker(*one).touch()
 
-    def marker(self, case: ProblemCase) -> Path:
+    def marker(self, case: ProblemCase, mode: str) -> Path:
         """The file that says that Inductor's cache was filled for it."""
-        parts = [case.content_hash, case.shape, case.precision, case.mode, environment.device_key(case.device)]
+        parts = [case.content_hash, case.shape, case.precision, case.mode, mode, environment.device_key(case.device)]
         return self.cache / "inductor" / "ahead" / hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
     def is_built(self, case: ProblemCase, solution: Solution) -> bool:
@@ -170,6 +172,13 @@ class Session:
 
 
 NOTHING_TO_BUILD = Build("", "", "", 0.0, cached=True)  # a baseline is the problem's own code
+
+
+def modes_of(wanted: Wanted) -> set[str]:
+    """Of torch.compile: what judging this solution needs."""
+    needed = {""} if "compile" in wanted.settings.baselines else set()
+    own = wanted.solution.compile_mode
+    return needed if own is None else needed | {own}
 
 
 def told_of(build: Build) -> str:

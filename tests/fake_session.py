@@ -37,7 +37,7 @@ class FakeSession:
     def build_all(self, wanted: Sequence[Wanted], jobs: int, report: Callable[[str], None]) -> None:
         pass
 
-    def compile_ahead(self, problems: Any, jobs: int, report: Callable[[str], None]) -> None:
+    def compile_ahead(self, wanted: Sequence[Wanted], jobs: int, report: Callable[[str], None]) -> None:
         pass
 
     def available_bytes(self) -> int:

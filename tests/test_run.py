@@ -50,7 +50,7 @@ class Judge:
     def build_all(self, wanted: list[Wanted], jobs: int, report: Callable[[str], None]) -> None:
         pass
 
-    def compile_ahead(self, problems: list[Problem], jobs: int, report: Callable[[str], None]) -> None:
+    def compile_ahead(self, wanted: list[Wanted], jobs: int, report: Callable[[str], None]) -> None:
         pass
 
     def available_bytes(self) -> int:

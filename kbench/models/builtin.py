@@ -1,4 +1,4 @@
-"""The baselines judged as candidates: builtin/eager and builtin/compile. Need no key."""
+"""The baselines judged as candidates. Need no key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from kbench.errors import ConfigError
 from kbench.models import Reply, Request
 from kbench.types import Problem, Solution
 
-MODES = {"builtin/eager": None, "builtin/compile": ""}  # torch.compile mode; None is eager
+MODES = {  # torch.compile mode; None is eager
+    "builtin/eager": None,
+    "builtin/compile": "",
+    "builtin/compile-max-autotune": "max-autotune-no-cudagraphs",  # a graph's replay reads the inputs that it was recorded with
+}
 
 
 class Builtin:
@@ -14,7 +18,7 @@ class Builtin:
 
     def __init__(self, name: str) -> None:
         if name not in MODES:
-            raise ConfigError(f"no model {name!r}; there are {' and '.join(MODES)}")
+            raise ConfigError(f"no model {name!r}; there are {', '.join(MODES)}")
         self.name = name
 
     def generate(self, request: Request) -> Reply | None:

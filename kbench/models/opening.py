@@ -6,6 +6,7 @@ import re
 
 from kbench.errors import ConfigError
 from kbench.models import Model
+from kbench.models.builtin import MODES
 from kbench.models.settings import ModelSettings
 
 BARE = (
@@ -41,6 +42,4 @@ def open_model(name: str, settings: ModelSettings | None = None) -> Model:
     known = ", ".join(f"{provider}/NAME" for provider in REMOTE)
     meant = next((provider for word, provider in WORDS.items() if word in name.lower()), None)
     hint = f"; did you mean {meant}/NAME?" if meant else ""
-    raise ConfigError(
-        f"no model {name!r}: there are {known}, agent/PRESET, builtin/eager, builtin/compile and replay/PATH{hint}"
-    )
+    raise ConfigError(f"no model {name!r}: there are {known}, agent/PRESET, {', '.join(MODES)} and replay/PATH{hint}")

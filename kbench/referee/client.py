@@ -111,14 +111,16 @@ class LaneReferee:
         return decode(Examined, answer["found"])
 
     def compile(
-        self, problems: Sequence[ProblemCase], sizes: Sequence[int], room: float, jobs: int, limit_s: float
+        self, problems: Sequence[tuple[ProblemCase, str]], sizes: Sequence[int], room: float, jobs: int, limit_s: float
     ) -> list[dict[str, Any]]:
-        """Compiles each with torch.compile, for Inductor's cache: {"seconds": ...} or {"failed": why}.
+        """Compiles each in a mode of torch.compile's ("" is its default), for Inductor's cache: {"seconds": ...} or {"failed": why}.
 
         `jobs` at once, as far as their `sizes` (bytes) fit into `room`.
         """
-        ordered = [encode(problem) for problem in problems]
-        answer = self.ask(do="compile", problems=ordered, sizes=list(sizes), room=room, jobs=jobs, limit_s=limit_s)
+        answer = self.ask(
+            do="compile", problems=[encode(problem) for problem, _ in problems], modes=[mode for _, mode in problems],
+            sizes=list(sizes), room=room, jobs=jobs, limit_s=limit_s,
+        )  # fmt: skip
         found: list[dict[str, Any]] = answer["found"]
         return found
 

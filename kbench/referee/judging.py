@@ -222,7 +222,7 @@ class Judging:
         with self.stage("workers"):
             self.candidate = self.candidate_worker()
             order = self.bench.load_order(self.path, self.case.sha256, self.case.class_name, self.case.compile_mode)
-            self.candidate.load(order, self.case.timeout_s)
+            self.candidate.load(order, self.limit_s(self.candidate))
             self.weights, self.freezer = self.candidate.weights, self.candidate.freezer.kind
             if self.weights == "by_seed":
                 self.new_weights()
@@ -345,7 +345,7 @@ class Judging:
         worker.arm(self.limit_s(worker))
 
     def limit_s(self, worker: Worker) -> float:
-        return self.case.timeout_s if worker is self.candidate else REFERENCE_LIMIT_S
+        return self.case.timeout_s if worker is self.candidate and not self.case.builtin else REFERENCE_LIMIT_S
 
     def keep_apart(self, side: str, worker: Worker, rows: list[list[outputs.Published]]) -> None:
         """A static output buffer: from here on the worker program clones each output, inside the clock."""

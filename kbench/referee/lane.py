@@ -117,7 +117,7 @@ class Lane:
         one_asks = threading.Lock()  # the fork server answers one at a time
         room = Room(request["room"])
 
-        def one(problem: ProblemCase, size_bytes: int) -> dict[str, Any]:
+        def one(problem: ProblemCase, mode: str, size_bytes: int) -> dict[str, Any]:
             with contextlib.ExitStack() as stack:
                 stack.enter_context(room.of(size_bytes))
                 with one_asks:
@@ -125,10 +125,10 @@ class Lane:
                     shot = one_shot(server, "ahead", [], self.scratch / "ahead.log", limits={"RLIMIT_CORE": 0})
                     channel = stack.enter_context(shot)
                 channel.settimeout(request["limit_s"])
-                return asked(channel, ahead_order(problem, path))
+                return asked(channel, {**ahead_order(problem, path), "compile": mode})
 
         with ThreadPoolExecutor(request["jobs"]) as pool:
-            return {"found": list(pool.map(one, problems, request["sizes"]))}
+            return {"found": list(pool.map(one, problems, request["modes"], request["sizes"]))}
 
     def prepare(self, problem: ProblemCase, compiled: bool) -> None:
         """Describes the problem; from then on its bench is warm."""
