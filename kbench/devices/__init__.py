@@ -5,7 +5,7 @@ A device is "cpu", or "cuda:N". The same referee judges on either; add one by wr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -39,10 +39,20 @@ class Hands(Protocol):
     def close(self) -> None: ...
 
 
+class Vigil(Protocol):
+    """The device at work for the lane without a pause, so that nobody else's work can be done there unseen."""
+
+    probe_us: float  # how long a short canary took before it, while all other processes stood frozen
+
+    def has_ended(self) -> bool: ...  # whether the lane's work is done: from then on it is blind
+    def late_us(self) -> float: ...  # how much longer it took than alone on the device, when it has ended
+
+
 class Device(Protocol):
     """One device, opened by the lane."""
 
     name: str
+    goes_on: bool  # whether what a process launched goes on while the process stands stopped
     spins: bool  # go and done are waited for by spinning, not asleep
     block_us: float  # how long the largest block is to last
     decoy_bytes: int  # of outputs overwritten after a block, at most
@@ -55,7 +65,14 @@ class Device(Protocol):
     def hands(self, pid: int, region: Area) -> Hands: ...
     def settle(self) -> None: ...  # returns when all that the lane asked of the device is done; gives spare memory back
     def flush(self) -> None: ...  # every block starts cold
-    def probe_us(self) -> float: ...  # how long the canary takes, while all other processes stand frozen
+    def bring(
+        self, copies: Callable[[], None], calls: int
+    ) -> float: ...  # does the copies of so many calls and flushes, in us
+    def was_held_up(self, took_us: float, alone_us: float) -> bool: ...  # whether others' work came between
+    def vigil(
+        self, least_us: float
+    ) -> Vigil: ...  # begins one that lasts so long at least; 0 is the short canary alone
+    def probe_us(self) -> float: ...  # how long the canary takes
     def is_late(self, probe_us: float, usual_us: Sequence[float]) -> bool: ...  # whether that tells of others' work
     def wait_idle(self) -> None: ...  # returns when nothing runs any more, or after a while
     def calls_that_fit(self, input_bytes: int, output_bytes: int) -> int: ...  # of a block; bytes of one call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,10 +115,23 @@ def _transfer(call: Any, pid: int, address: int, local: torch.Tensor) -> bool:
     return True
 
 
+class Quiet:
+    """The Vigil of a device where what stands frozen runs nothing."""
+
+    probe_us = 0.0
+
+    def has_ended(self) -> bool:
+        return False
+
+    def late_us(self) -> float:
+        return 0.0
+
+
 class Cpu:
     """The Device of this machine's processor."""
 
     name, spins, least_calls = "cpu", False, 4
+    goes_on = False
     block_us = 100_000.0
     decoy_bytes = 32 << 20
     peak_bytes_per_s: float | None = None  # several levels of caches and shared memory: no rate is a bound
@@ -143,6 +156,17 @@ class Cpu:
         """Writes through a buffer of FLUSH_FACTOR times the last-level cache."""
         self.value = (self.value + 1) % 256
         self.buffer.fill_(self.value)
+
+    def bring(self, copies: Callable[[], None], calls: int) -> float:
+        copies()
+        self.flush()
+        return 0.0
+
+    def was_held_up(self, took_us: float, alone_us: float) -> bool:
+        return False
+
+    def vigil(self, least_us: float) -> Quiet:
+        return Quiet()
 
     def probe_us(self) -> float:
         return 0.0

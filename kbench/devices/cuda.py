@@ -6,6 +6,7 @@ on an idle device is known, shows whether something else still runs.
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import time
@@ -27,6 +28,9 @@ CANARY_ELEMENTS = 1 << 24
 CANARY_LAUNCHES = 4
 CANARY_LIMIT = 3.0  # times what it usually takes; another context's work costs up to a time slice, about 2 ms
 CANARY_SURE_US = 1_500.0  # and no less than this while little is known of what is usual
+CALIBRATION_LAUNCHES = 64
+HELD_SHARE, HELD_US = 0.05, 150.0  # of what others' work costs the lane's own: a switch between two processes and back
+HOST_COPY_US, FLUSH_US = 15.0, 90.0  # one copy's launch at the most, and a flush at the least
 IDLE_LIMIT_S = 10.0
 PEAK_BYTES = 2 << 30
 
@@ -137,9 +141,31 @@ class IpcHands:
         self.segments = []
 
 
+class Vigil:
+    """Canary kernels in a row. Kernels of two processes take turns on a GPU: what another one runs shows as delay."""
+
+    def __init__(self, device: Cuda, least_us: float) -> None:
+        self.probe_us = device.probe_us()
+        launches = math.ceil(least_us / device.canary_us)
+        self.alone_us = launches * device.canary_us
+        self.begin, self.end = _event(), _event()
+        self.begin.record()
+        for _ in range(launches):
+            device.sheet.add_(1)
+        self.end.record()
+
+    def has_ended(self) -> bool:
+        return bool(self.end.query())
+
+    def late_us(self) -> float:
+        self.end.synchronize()
+        return float(self.begin.elapsed_time(self.end)) * 1e3 - self.alone_us
+
+
 class Cuda:
     """The Device of one GPU, "cuda:N"."""
 
+    goes_on = True
     spins, least_calls = True, 1
     decoy_bytes = 8 << 30
     block_us = 16_000.0  # jitter of the host is 60 to 90 us a block
@@ -159,6 +185,9 @@ class Cuda:
         self.nvml = _nvml(index)
         for _ in range(20):
             self.probe_us()
+        self.canary_us = 1.0  # of one launch among many: a vigil of so many us then has as many launches
+        vigils = [self.vigil(CALIBRATION_LAUNCHES) for _ in range(9)]
+        self.canary_us = statistics.median(1 + vigil.late_us() / CALIBRATION_LAUNCHES for vigil in vigils)
         self.cache_bytes = int(self.properties.L2_cache_size)
         self.peaks = measured_peaks()
         self.peak_bytes_per_s: float | None = max(self.peaks.values())
@@ -179,6 +208,26 @@ class Cuda:
         driver.forget_persisting_lines()
         self.buffer.add_(1)
         torch.cuda.synchronize()
+
+    def bring(self, copies: Callable[[], None], calls: int) -> float:
+        """The time on the device from the first copy to the end of the flush, without a pause: the flushes before give the
+        host time to get ahead."""
+        driver.forget_persisting_lines()
+        for _ in range(1 + int(calls * HOST_COPY_US / FLUSH_US)):
+            self.buffer.add_(1)
+        begin, end = _event(), _event()
+        begin.record()
+        copies()
+        self.buffer.add_(1)
+        end.record()
+        end.synchronize()
+        return float(begin.elapsed_time(end)) * 1e3
+
+    def was_held_up(self, took_us: float, alone_us: float) -> bool:
+        return took_us > alone_us * (1 + HELD_SHARE) + HELD_US
+
+    def vigil(self, least_us: float) -> Vigil:
+        return Vigil(self, least_us)
 
     def probe_us(self) -> float:
         torch.cuda.synchronize()
@@ -234,7 +283,7 @@ def measured_peaks() -> dict[str, float]:
     for name, (action, moved) in kinds.items():
         times_ms = []
         for _ in range(6):
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin, end = _event(), _event()
             begin.record()
             action()
             end.record()
@@ -242,6 +291,10 @@ def measured_peaks() -> dict[str, float]:
             times_ms.append(begin.elapsed_time(end))
         found[name] = moved / (min(times_ms) / 1e3)
     return found
+
+
+def _event() -> Any:
+    return torch.cuda.Event(enable_timing=True)
 
 
 def _nvml(index: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -36,9 +36,11 @@ class Checks:
         wanted = protocol.checks_a_block(bench.description["call_us"])
         self.checks_a_block = max(1, min(len(bench.layout.answers), wanted))
 
-    def block(self, worker: Worker, block: Block, rows: list[list[Published]], recipes: dict[int, FailedCall]) -> None:
-        self.blocks += 1
-        self.inputs(worker, block, rows)
+    def block(
+        self, worker: Worker, block: Block, rows: list[list[Published]], recipes: dict[int, FailedCall],
+        taken_all: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """`taken_all` is called when the lane has copies of everything that it looks at."""
         chosen = self.choose(block, recipes)
         picked = self.pick_rows(block, chosen)
         slices = {
@@ -47,6 +49,9 @@ class Checks:
         }
         taken = {call: [outputs.take(worker.hands, item) for item in rows[call]] for call in chosen}
         states = self.read_state(worker, block)
+        taken_all()
+        self.blocks += 1
+        self.inputs(worker, block, rows)
         with self.stage("decoys"):
             self.leave_decoys(worker, rows, taken)
         follow = self.bench.stateful and len(rows) <= STATE_CHECK_CALLS

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from kbench import devices, sandbox
 from kbench.errors import RefereeError
 from kbench.referee import clock, compare, outputs, physics, provenance
-from kbench.referee.bench import Bench, new_seed
+from kbench.referee.bench import SMALLEST, Bench, new_seed
 from kbench.referee.case import Case
 from kbench.referee.checks import Checks
 from kbench.referee.outputs import Wrong
@@ -25,7 +25,7 @@ from kbench.referee.worker import Block, Worker
 from kbench.types import BlockSample, FailedCall, Gate, Status, Timing, Verdict
 
 SLOW_FACTOR = 20.0  # a candidate this much slower than eager gets the smallest blocks there are, and so do the others
-SLOW_CALLS = (1, 2, 3, 4)
+SLOW_CALLS = range(1, SMALLEST + 1)
 SETTLING = (
     3  # rounds; after them no block of a steady candidate meets a fresh page, which costs 5 us under a hypervisor
 )
@@ -41,6 +41,9 @@ COMPILERS_WORDS = (  # of what can only compile on a device: Triton's first call
 )  # fmt: skip
 EXTRA_PAIRS = 4  # before an accusation that noise could have made
 BUSY, MOVED = "the device was still busy after done", "outputs lie in memory that was not mapped yet"
+EARLY = "something ran on the device while the inputs came in and everything stood stopped"
+UNSEEN = "outputs were not read before the lane's own work on the device had ended"
+VIGIL_US, VIGIL_CALL_US = 500.0, 30.0  # how long it takes to read a block's outputs, to begin with, and more a call
 _random = random.SystemRandom()
 
 
@@ -71,6 +74,10 @@ class Judging:
         self.shares: provenance.Shares | None = None
         self.policy = Gate("policy", None, "not traced")
         self.last_elapsed: dict[str, float] = {}
+        self.vigil: devices.Vigil
+        self.vigils_us: dict[
+            int, float
+        ] = {}  # K -> how long the device is watched after done, where that is known better
         self.twin = False  # whether a call of this round is a near-duplicate of another
         self.again: Counter[str] = Counter()  # rounds that were played again, by reason
 
@@ -164,24 +171,51 @@ class Judging:
             moved = [error.side for error in again if error.reason == MOVED]
             for side in {side for side in moved if moved.count(side) > 1 and side in sides}:
                 sides[side].clone = True  # clones stay where they are
-            busy = [error for error in again if error.side == "candidate" and error.reason.startswith(BUSY)]
+            busy = [error for error in again if error.side == "candidate" and error.reason.startswith((BUSY, EARLY))]
             if len(busy) >= MOST_BUSY:
                 raise Wrong(Status.TIMING_INVALID, "finished", busy[-1].reason)
             if len(again) >= MOST_AGAIN:
+                if again[-1].side != "candidate" and self.is_quiet_without_the_candidate(sides, calls, pair):
+                    told = "while it stood stopped its work on the device held the references up, and ended with it"
+                    raise Wrong(Status.TIMING_INVALID, "finished", told)
                 told = f"{len(again)} rounds in a row said nothing: {again[-1].side}: {again[-1].reason}"
                 raise Tamper(told) if again[-1].side == "candidate" else RefereeError(told)
+
+    def is_quiet_without_the_candidate(self, sides: dict[str, Worker], calls: int, pair: int) -> bool:
+        """Whether the references' rounds say something once no process of the candidate's is there any more."""
+        sides.pop("candidate").close()
+        self.candidate = None
+        try:
+            for turn in range(MOST_BUSY):
+                self.blocks(sides, turn, calls, pair)
+        except Again:
+            return False
+        finally:
+            self.bench.rest()
+        return True
 
     def blocks(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
         self.fresh_inputs(calls, families=turn < SETTLING)
         samples = self.empty_block(sides, pair)
-        order = list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides))
-        for side in order:  # while the inputs lie in staging alone, since all sides read them in one place
+        for side in self.ordered(
+            sides, turn + pair
+        ):  # while the inputs lie in staging alone, since all sides read them in one place
             with self.charged(side, sides):
                 self.get_ready(sides[side])
-        for side in [side for side in order if side in sides]:
+        for side in [side for side in self.ordered(sides, turn + pair) if side in sides]:
             with self.charged(side, sides):
                 samples.append(self.play(side, sides[side], calls, pair))
         return [sample for sample in samples if sample.side in sides]
+
+    def ordered(self, sides: Iterable[str], turn: int) -> list[str]:
+        """There and back in turn. Where a stopped candidate's work may go on it comes first: whoever plays before it brings
+        the inputs into memory that it can read."""
+        order = list(sides)
+        if not self.device.goes_on:
+            return order if turn % 2 == 0 else order[::-1]
+        others = [side for side in order if side != "candidate"]
+        first = [side for side in order if side == "candidate"]
+        return first + (others if turn % 2 == 0 else others[::-1])
 
     @contextmanager
     def charged(self, side: str, sides: dict[str, Worker]) -> Iterator[None]:
@@ -317,7 +351,6 @@ class Judging:
         self.keep_apart(side, worker, rows)
         self.reach(side, worker, rows)
         self.last_elapsed[side] = block.elapsed_us
-        sample = BlockSample(side, pair, calls, block.elapsed_us, self.device.conditions())
         with self.stage("checks"):
             if side == "candidate":
                 self.calls_made += calls
@@ -325,11 +358,11 @@ class Judging:
             else:
                 with self.stage("decoys"):
                     self.checks.disturb(worker, rows)
-        return sample
+        return BlockSample(side, pair, calls, block.elapsed_us, self.device.conditions())
 
     def check(self, worker: Worker, block: Block, rows: list[list[outputs.Published]]) -> None:
         try:
-            self.checks.block(worker, block, rows, self.recipes)
+            self.checks.block(worker, block, rows, self.recipes, lambda: self.watched(len(block.slots)))
         except Wrong as wrong:
             # Memory that the worker gave back since it was mapped shows old values: look before accusing anyone.
             if worker.hands.told and worker.learn_segments((), self.case.timeout_s):
@@ -370,20 +403,34 @@ class Judging:
     def run_block(self, side: str, worker: Worker) -> Block:
         def prepare() -> None:
             with self.stage("inputs"):
-                layout = self.bench.layout
-                for slot in self.order:
-                    devices.copy(worker.region, self.bench.staging, layout.slots[slot], layout.slot_bytes)
-                self.device.flush()
+                took_us, alone_us = self.bench.bring(worker.region, self.order), self.bench.bring_us[len(self.order)]
+                if side == "candidate" and self.device.was_held_up(took_us, alone_us):
+                    raise Again(side, f"{EARLY} ({took_us:.0f} us, alone {alone_us:.0f} us)")
+
+        def then() -> None:
+            self.vigil = self.device.vigil(self.vigil_us(len(self.order)) if side == "candidate" else 0.0)
 
         with self.stage(f"blocks of {side}"):
-            block = worker.block(self.order, prepare, self.limit_s(worker))
-            probe_us = self.device.probe_us()
-        if self.device.is_late(probe_us, self.bench.canaries_us):
+            block = worker.block(self.order, prepare, self.limit_s(worker), then)
+        if self.device.is_late(self.vigil.probe_us, self.bench.canaries_us):
             self.device.wait_idle()
-            raise Again(side, f"{BUSY} (the canary took {probe_us:.0f} us)")
+            raise Again(side, f"{BUSY} (the canary took {self.vigil.probe_us:.0f} us)")
         if side != "candidate":
-            self.bench.canaries_us.append(probe_us)
+            self.bench.canaries_us.append(self.vigil.probe_us)
         return block
+
+    def vigil_us(self, calls: int) -> float:
+        return self.vigils_us.get(calls, VIGIL_US + calls * VIGIL_CALL_US)
+
+    def watched(self, calls: int) -> None:
+        """Called when every output that is looked at is on its way here. Again where that was not under the lane's eyes."""
+        if self.vigil.has_ended():
+            self.vigils_us[calls] = 2 * self.vigil_us(calls)
+            raise Again("candidate", UNSEEN)
+        late_us, alone_us = self.vigil.late_us(), self.vigil_us(calls)
+        if self.device.was_held_up(alone_us + late_us, alone_us):
+            self.device.wait_idle()
+            raise Again("candidate", f"{BUSY} (own work took {late_us:.0f} us longer)")
 
     def death(self) -> str:
         """The last line that the dead worker printed, for a person; nothing rests on it."""

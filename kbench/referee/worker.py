@@ -86,15 +86,18 @@ class Worker:
         self.line.ask({"do": "arm", "clone": self.clone, "spin": self.device.spins}, limit_s)
         self.freeze()
 
-    def block(self, slots: Sequence[int], prepare: Callable[[], None], limit_s: float) -> Block:
-        """Runs one block of len(slots) calls, once armed. `prepare` fills the region, while nothing of the worker runs.
+    def block(
+        self, slots: Sequence[int], prepare: Callable[[], None], limit_s: float, then: Callable[[], None] = lambda: None
+    ) -> Block:
+        """Runs one block of len(slots) calls, once armed. `prepare` fills the region, while nothing of the worker runs;
+        `then` is what follows done at once.
 
         The inputs, K and the order appear while it is frozen, and letting it go is what starts the clock: there is no
         moment at which it could have worked on them unseen. It is frozen again when this returns.
         """
+        self._clear_table(len(slots))
         prepare()
         self.armed = False
-        self._clear_table(len(slots))
         sequence = random.SystemRandom().randrange(1, 1 << 32)
         seen = protocol.load_word(self.table.address)
         order = (ctypes.c_uint32 * len(slots))(*slots)
@@ -105,6 +108,7 @@ class Worker:
         started = time.perf_counter_ns()
         self.thaw()
         ended = self._wait_done(sequence, seen, started, limit_s)
+        then()
         self.freeze()
         self.line.quiet()
         return Block((ended - started) / 1e3, tuple(slots), self.table.bytes(0, self.layout.table_bytes))

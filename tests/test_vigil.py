@@ -1,0 +1,161 @@
+"""What a stopped candidate's work on a device would show, on a device that says it saw it: the CPU with another voice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kbench import devices, registry, sandbox
+from kbench.codec import decode, encode
+from kbench.devices.cpu import Cpu
+from kbench.errors import RefereeError
+from kbench.evaluate import NOTHING_TO_BUILD, Session, Settings, problem_case
+from kbench.models.builtin import builtin_solution
+from kbench.referee.judging import BUSY, EARLY, UNSEEN, VIGIL_CALL_US, VIGIL_US, Judging
+from kbench.referee.lane import Lane
+from kbench.types import Status, Verdict
+
+ALONE_US = 1000.0
+
+
+class Watch:
+    def __init__(self, device: Talkative, least_us: float) -> None:
+        self.device, self.least_us = device, least_us
+        self.probe_us = device.canary_us if least_us == 0 else 0.0
+
+    def has_ended(self) -> bool:
+        self.device.ends -= 1
+        return self.device.ends >= 0
+
+    def late_us(self) -> float:
+        return self.device.late_us
+
+
+class Talkative(Cpu):
+    """Says that work of so many us came between, as a GPU would where a process that stands stopped left some."""
+
+    goes_on = True
+    late_us = held_us = 0.0  # after a candidate's block; while inputs come in
+    canary_us = 0.0  # after a reference's block
+    ends = 0  # so many vigils of the candidate's have ended too early
+    alive = False  # whether a candidate's worker has been loaded
+
+    def bring(self, copies: Callable[[], None], calls: int) -> float:
+        super().bring(copies, calls)
+        return ALONE_US + (self.held_us if self.alive else 0.0)
+
+    def was_held_up(self, took_us: float, alone_us: float) -> bool:
+        return took_us > 1.5 * alone_us
+
+    def vigil(self, least_us: float) -> Any:
+        return Watch(self, least_us)
+
+    def is_late(self, probe_us: float, usual_us: Any) -> bool:
+        return probe_us > ALONE_US
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> Talkative:
+    device, start = Talkative(), Judging.start
+
+    def started(judging: Judging, pair: int) -> Any:
+        sides = start(judging, pair)
+        device.alive = True
+        return sides
+
+    monkeypatch.setattr(devices, "open_device", lambda name: device)
+    monkeypatch.setattr(Judging, "start", started)
+    return device
+
+
+@pytest.fixture
+def judge(device: Talkative, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Verdict]]:
+    monkeypatch.setenv("KBENCH_CACHE", str(tmp_path / "cache"))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    lane = Lane(sandbox.choose(), tmp_path, scratch)
+    settings = Settings(protocol="quick", policy="any", baselines=("eager",))
+    problem = registry.find(registry.discover(), "level1/019_relu")
+
+    def judged() -> Verdict:
+        solution = builtin_solution("builtin/eager", problem)
+        with Session(settings) as session:
+            case = session.case(problem_case(problem, settings), NOTHING_TO_BUILD, solution, settings)
+        return decode(Verdict, lane.judge({"case": encode(case)})["verdict"])
+
+    yield judged
+    lane.close()
+
+
+def test_a_device_that_nobody_else_used_gives_a_verdict(judge: Callable[[], Verdict]) -> None:
+    verdict = judge()
+    assert verdict.status is Status.CORRECT, verdict.message
+
+
+def test_work_that_starts_while_the_inputs_come_in_is_refused(device: Talkative, judge: Callable[[], Verdict]) -> None:
+    device.held_us = 10 * ALONE_US
+    verdict = judge()
+    assert verdict.status is Status.TIMING_INVALID
+    assert EARLY in verdict.message
+
+
+def test_work_that_is_done_between_done_and_the_reading_is_refused(
+    device: Talkative, judge: Callable[[], Verdict]
+) -> None:
+    device.late_us = 1e6
+    verdict = judge()
+    assert verdict.status is Status.TIMING_INVALID
+    assert BUSY in verdict.message
+
+
+def test_outputs_that_were_read_too_late_are_read_again_from_a_longer_vigil(
+    device: Talkative, judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device.ends = 3
+    watched, judgings = Judging.watched, []
+
+    def kept(judging: Judging, calls: int) -> None:
+        judgings.append(judging)
+        watched(judging, calls)
+
+    monkeypatch.setattr(Judging, "watched", kept)
+    verdict = judge()
+    assert verdict.status is Status.CORRECT, verdict.message
+    assert judgings[0].again[f"candidate: {UNSEEN}"] == 3
+    assert judgings[0].vigils_us == {1: 8 * (VIGIL_US + VIGIL_CALL_US)}
+
+
+@pytest.mark.parametrize("goes", [True, False])
+def test_work_that_holds_the_references_up_is_the_candidates_if_it_ends_with_it(
+    goes: bool, device: Talkative, judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device.canary_us = 2 * ALONE_US
+    without = Judging.is_quiet_without_the_candidate
+
+    def gone(judging: Judging, *arguments: Any) -> bool:
+        device.canary_us = 0.0 if goes else device.canary_us
+        return without(judging, *arguments)
+
+    monkeypatch.setattr(Judging, "is_quiet_without_the_candidate", gone)
+    if goes:
+        verdict = judge()
+        assert verdict.status is Status.TIMING_INVALID
+        assert "ended with it" in verdict.message
+    else:
+        with pytest.raises(RefereeError, match="eager"):
+            judge()
+
+
+def test_a_candidate_whose_work_may_go_on_sees_every_rounds_inputs_first() -> None:
+    sides = ["candidate", "eager", "compile"]
+
+    def orders(goes_on: bool) -> list[list[str]]:
+        judging: Any = SimpleNamespace(device=SimpleNamespace(goes_on=goes_on))
+        return [Judging.ordered(judging, sides, turn) for turn in range(2)]
+
+    assert orders(True) == [["candidate", "eager", "compile"], ["candidate", "compile", "eager"]]
+    assert orders(False) == [sides, sides[::-1]]
