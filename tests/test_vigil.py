@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,9 +14,10 @@ from kbench.devices.cpu import Cpu
 from kbench.errors import RefereeError
 from kbench.evaluate import NOTHING_TO_BUILD, Session, Settings, problem_case
 from kbench.models.builtin import builtin_solution
-from kbench.referee.judging import BUSY, EARLY, UNSEEN, VIGIL_CALL_US, VIGIL_US, Judging
+from kbench.referee.judging import BUSY, EARLY, VIGIL_CALL_US, VIGIL_US, Judging
 from kbench.referee.lane import Lane
-from kbench.types import Status, Verdict
+from kbench.referee.worker import Worker
+from kbench.types import BlockSample, Status, Verdict
 
 ALONE_US = 1000.0
 
@@ -29,10 +29,14 @@ class Watch:
 
     def has_ended(self) -> bool:
         self.device.ends -= 1
+        self.device.lengths.append(self.least_us)
         return self.device.ends >= 0
 
     def late_us(self) -> float:
         return self.device.late_us
+
+    def was_held_up(self) -> bool:
+        return self.device.late_us > ALONE_US
 
 
 class Talkative(Cpu):
@@ -41,6 +45,7 @@ class Talkative(Cpu):
     goes_on = True
     late_us = held_us = 0.0  # after a candidate's block; while inputs come in
     canary_us = 0.0  # after a reference's block
+    lengths: ClassVar[list[float]] = []  # of the vigils that were looked at
     ends = 0  # so many vigils of the candidate's have ended too early
     alive = False  # whether a candidate's worker has been loaded
 
@@ -61,6 +66,7 @@ class Talkative(Cpu):
 @pytest.fixture
 def device(monkeypatch: pytest.MonkeyPatch) -> Talkative:
     device, start = Talkative(), Judging.start
+    device.lengths.clear()
 
     def started(judging: Judging, pair: int) -> Any:
         sides = start(judging, pair)
@@ -113,20 +119,12 @@ def test_work_that_is_done_between_done_and_the_reading_is_refused(
 
 
 def test_outputs_that_were_read_too_late_are_read_again_from_a_longer_vigil(
-    device: Talkative, judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
+    device: Talkative, judge: Callable[[], Verdict]
 ) -> None:
     device.ends = 3
-    watched, judgings = Judging.watched, []
-
-    def kept(judging: Judging, calls: int) -> None:
-        judgings.append(judging)
-        watched(judging, calls)
-
-    monkeypatch.setattr(Judging, "watched", kept)
     verdict = judge()
     assert verdict.status is Status.CORRECT, verdict.message
-    assert judgings[0].again[f"candidate: {UNSEEN}"] == 3
-    assert judgings[0].vigils_us == {1: 8 * (VIGIL_US + VIGIL_CALL_US)}
+    assert device.lengths[:4] == [times * (VIGIL_US + VIGIL_CALL_US) for times in (1, 2, 4, 8)]
 
 
 @pytest.mark.parametrize("goes", [True, False])
@@ -150,12 +148,17 @@ def test_work_that_holds_the_references_up_is_the_candidates_if_it_ends_with_it(
             judge()
 
 
-def test_a_candidate_whose_work_may_go_on_sees_every_rounds_inputs_first() -> None:
-    sides = ["candidate", "eager", "compile"]
+def test_a_candidate_whose_work_may_go_on_reads_its_inputs_in_memory_of_its_own(
+    judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regions: dict[str, set[int]] = {}
+    play = Judging.play
 
-    def orders(goes_on: bool) -> list[list[str]]:
-        judging: Any = SimpleNamespace(device=SimpleNamespace(goes_on=goes_on))
-        return [Judging.ordered(judging, sides, turn) for turn in range(2)]
+    def played(judging: Judging, side: str, worker: Worker, calls: int, pair: int) -> BlockSample:
+        regions.setdefault(side, set()).add(id(worker.region))
+        return play(judging, side, worker, calls, pair)
 
-    assert orders(True) == [["candidate", "eager", "compile"], ["candidate", "compile", "eager"]]
-    assert orders(False) == [sides, sides[::-1]]
+    monkeypatch.setattr(Judging, "play", played)
+    assert judge().status is Status.CORRECT
+    assert [len(found) for found in regions.values()] == [1, 1]
+    assert regions["candidate"] != regions["eager"]

@@ -46,6 +46,7 @@ class Vigil(Protocol):
 
     def has_ended(self) -> bool: ...  # whether the lane's work is done: from then on it is blind
     def late_us(self) -> float: ...  # how much longer it took than alone on the device, when it has ended
+    def was_held_up(self) -> bool: ...  # whether that tells of others' work
 
 
 class Device(Protocol):

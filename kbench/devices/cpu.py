@@ -126,6 +126,9 @@ class Quiet:
     def late_us(self) -> float:
         return 0.0
 
+    def was_held_up(self) -> bool:
+        return False
+
 
 class Cpu:
     """The Device of this machine's processor."""

@@ -21,15 +21,22 @@ from kbench.devices import CHECKED_AT_ONCE, Area
 from kbench.errors import ConfigError
 
 FLUSH_FACTOR = 3  # times the L2
-SLOT_SHARE = 0.6  # of the device's memory: staging and the region hold the inputs, three sides the outputs
+SLOT_SHARE = 0.6  # of the device's memory: staging and two regions hold the inputs, three sides the outputs
 ANSWER_SHARE = 0.08
 SPARE_SHARE = 0.08  # of the device's memory, freed, that the lane may keep
 CANARY_ELEMENTS = 1 << 24
 CANARY_LAUNCHES = 4
-CANARY_LIMIT = 3.0  # times what it usually takes; another context's work costs up to a time slice, about 2 ms
+CANARY_LIMIT = 1.5  # times what it usually takes: 350 us on an H200, 415 at the most of 300
 CANARY_SURE_US = 1_500.0  # and no less than this while little is known of what is usual
 CALIBRATION_LAUNCHES = 64
-HELD_SHARE, HELD_US = 0.05, 150.0  # of what others' work costs the lane's own: a switch between two processes and back
+HELD_SHARE, HELD_US = (
+    0.03,
+    150.0,
+)  # more of what bringing inputs in takes; without others' work it took up to 127 us more
+LATE_SHARE, LATE_US = (
+    0.005,
+    80.0,
+)  # that a vigil takes longer; without others' work it took up to 25 us longer on an H200, of 100 vigils
 HOST_COPY_US, FLUSH_US = 15.0, 90.0  # one copy's launch at the most, and a flush at the least
 IDLE_LIMIT_S = 10.0
 PEAK_BYTES = 2 << 30
@@ -161,6 +168,9 @@ class Vigil:
         self.end.synchronize()
         return float(self.begin.elapsed_time(self.end)) * 1e3 - self.alone_us
 
+    def was_held_up(self) -> bool:
+        return self.late_us() > LATE_US + LATE_SHARE * self.alone_us
+
 
 class Cuda:
     """The Device of one GPU, "cuda:N"."""
@@ -249,9 +259,9 @@ class Cuda:
             time.sleep(0.01)
 
     def calls_that_fit(self, input_bytes: int, output_bytes: int) -> int:
-        """Two areas hold a slot a call and two decoys; three sides hold an output a call."""
-        room = int(self.properties.total_memory * SLOT_SHARE) - 4 * input_bytes
-        return max(0, room) // max(2 * input_bytes + 3 * output_bytes, 1)
+        """Three areas hold a slot a call and two decoys; three sides hold an output a call."""
+        room = int(self.properties.total_memory * SLOT_SHARE) - 6 * input_bytes
+        return max(0, room) // max(3 * input_bytes + 3 * output_bytes, 1)
 
     def checked_calls(self, answer_bytes: int) -> int:
         return max(1, min(CHECKED_AT_ONCE, int(self.properties.total_memory * ANSWER_SHARE) // max(answer_bytes, 1)))

@@ -41,7 +41,10 @@ class Bench:
 
     def __init__(self, problem: ProblemCase, references: References, scratch: Path, device: Device) -> None:
         self.problem, self.references, self.scratch, self.device = problem, references, scratch, device
-        self.region = device.area("region")  # every side reads its inputs in this one place
+        self.region = device.area("region")  # every side reads its inputs in this one place,
+        # but for a candidate whose work may go on while it is stopped: what others get is not to be seen by it
+        self.own_region = device.area("candidate") if device.goes_on else self.region
+        self.vigils_us: dict[int, float] = {}  # K -> how long the device is watched after done, where that is known
         self.workers: dict[tuple[str, int], Worker] = {}
         self.failures: dict[str, str] = {}
         self.seconds: dict[str, float] = {}  # what setting up took
@@ -84,7 +87,8 @@ class Bench:
             self.description, self.calls[-1] + DECOY_SLOTS, self.device.checked_calls(small.expected_bytes)
         )
         self.oracle.map(self.layout, self.description["arguments"])
-        self.region.allocate(self.layout.region_bytes)
+        for region in {id(area): area for area in (self.region, self.own_region)}.values():
+            region.allocate(self.layout.region_bytes)
         self.bring_us = {
             calls: self.bring_alone_us(calls) for calls in {*self.calls, *range(1, min(self.calls[-1], SMALLEST) + 1)}
         }
@@ -108,7 +112,12 @@ class Bench:
     def stateful(self) -> bool:
         return bool(self.description["mutated"])
 
-    def load_order(self, path: str, sha256: str, class_name: str, compile_mode: str | None) -> dict[str, Any]:
+    def region_of(self, side: str) -> Area:
+        return self.own_region if side == "candidate" else self.region
+
+    def load_order(
+        self, side: str, path: str, sha256: str, class_name: str, compile_mode: str | None
+    ) -> dict[str, Any]:
         layout, description = self.layout, self.description
         return {
             "path": path, "sha256": sha256, "class_name": class_name, "compile": compile_mode,
@@ -118,7 +127,7 @@ class Bench:
             "precision": TORCH_DTYPE[self.problem.precision], "device": self.problem.device,
             "tf32": self.problem.precision is Precision.TF32,
             "construct_seed": new_seed(), "max_calls": len(layout.slots), "max_leaves": layout.max_leaves,
-            "table_bytes": layout.table_bytes, "region": self.region.ticket(),
+            "table_bytes": layout.table_bytes, "region": self.region_of(side).ticket(),
         }  # fmt: skip
 
     @property
@@ -130,7 +139,7 @@ class Bench:
 
     def new_worker(self, box: sandbox.Sandbox | SubServer, side: str) -> Worker:
         name = f"{side}-{os.urandom(4).hex()}"
-        return Worker(box, self.layout, self.device, self.region, self.scratch, name, self.memory_bytes)
+        return Worker(box, self.layout, self.device, self.region_of(side), self.scratch, name, self.memory_bytes)
 
     def reference(self, side: str, pair: int) -> Worker | None:
         """The reference worker of that side and pair, made on first use; None where the reference fails on that side."""
@@ -138,7 +147,7 @@ class Bench:
             return None
         if (side, pair) not in self.workers:
             worker = self.new_worker(self.references.server(side), side)
-            order = self.load_order(self.path, "", "Model", "" if side == "compile" else None)
+            order = self.load_order(side, self.path, "", "Model", "" if side == "compile" else None)
             try:
                 worker.load(order, COMPILE_LIMIT_S)
             except (Tamper, WorkerGone, WorkerFailed, TimedOut) as error:
@@ -175,6 +184,8 @@ class Bench:
         if self.oracle is not None:
             self.oracle.close()
         self.region.close()
+        if self.own_region is not self.region:
+            self.own_region.close()
 
     @property
     def staging(self) -> Area:

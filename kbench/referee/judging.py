@@ -6,8 +6,9 @@ for each pair:  start workers -> for each round: fresh inputs -> candidate, eage
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -43,7 +44,11 @@ EXTRA_PAIRS = 4  # before an accusation that noise could have made
 BUSY, MOVED = "the device was still busy after done", "outputs lie in memory that was not mapped yet"
 EARLY = "something ran on the device while the inputs came in and everything stood stopped"
 UNSEEN = "outputs were not read before the lane's own work on the device had ended"
-VIGIL_US, VIGIL_CALL_US = 500.0, 30.0  # how long it takes to read a block's outputs, to begin with, and more a call
+VIGIL_US, VIGIL_CALL_US = (
+    5000.0,
+    100.0,
+)  # how long it takes until a block's outputs are read, to begin with, and more a call
+VIGIL_SPARE = 1.5  # times as long as it took
 _random = random.SystemRandom()
 
 
@@ -197,25 +202,14 @@ class Judging:
     def blocks(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
         self.fresh_inputs(calls, families=turn < SETTLING)
         samples = self.empty_block(sides, pair)
-        for side in self.ordered(
-            sides, turn + pair
-        ):  # while the inputs lie in staging alone, since all sides read them in one place
+        order = list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides))
+        for side in order:  # while the inputs lie in staging alone: what waits for its inputs does nothing yet
             with self.charged(side, sides):
                 self.get_ready(sides[side])
-        for side in [side for side in self.ordered(sides, turn + pair) if side in sides]:
+        for side in [side for side in order if side in sides]:
             with self.charged(side, sides):
                 samples.append(self.play(side, sides[side], calls, pair))
         return [sample for sample in samples if sample.side in sides]
-
-    def ordered(self, sides: Iterable[str], turn: int) -> list[str]:
-        """There and back in turn. Where a stopped candidate's work may go on it comes first: whoever plays before it brings
-        the inputs into memory that it can read."""
-        order = list(sides)
-        if not self.device.goes_on:
-            return order if turn % 2 == 0 else order[::-1]
-        others = [side for side in order if side != "candidate"]
-        first = [side for side in order if side == "candidate"]
-        return first + (others if turn % 2 == 0 else others[::-1])
 
     @contextmanager
     def charged(self, side: str, sides: dict[str, Worker]) -> Iterator[None]:
@@ -255,7 +249,9 @@ class Judging:
         """The pair's workers, loaded and with weights: the candidate's anew, the references' kept for later candidates."""
         with self.stage("workers"):
             self.candidate = self.candidate_worker()
-            order = self.bench.load_order(self.path, self.case.sha256, self.case.class_name, self.case.compile_mode)
+            order = self.bench.load_order(
+                "candidate", self.path, self.case.sha256, self.case.class_name, self.case.compile_mode
+            )
             self.candidate.load(order, self.limit_s(self.candidate))
             self.weights, self.freezer = self.candidate.weights, self.candidate.freezer.kind
             if self.weights == "by_seed":
@@ -408,6 +404,7 @@ class Judging:
                     raise Again(side, f"{EARLY} ({took_us:.0f} us, alone {alone_us:.0f} us)")
 
         def then() -> None:
+            self.done_ns = time.perf_counter_ns()
             self.vigil = self.device.vigil(self.vigil_us(len(self.order)) if side == "candidate" else 0.0)
 
         with self.stage(f"blocks of {side}"):
@@ -420,15 +417,18 @@ class Judging:
         return block
 
     def vigil_us(self, calls: int) -> float:
-        return self.vigils_us.get(calls, VIGIL_US + calls * VIGIL_CALL_US)
+        return self.bench.vigils_us.get(calls, VIGIL_US + calls * VIGIL_CALL_US)
 
     def watched(self, calls: int) -> None:
         """Called when every output that is looked at is on its way here. Again where that was not under the lane's eyes."""
+        known = self.bench.vigils_us
         if self.vigil.has_ended():
-            self.vigils_us[calls] = 2 * self.vigil_us(calls)
+            known[calls] = 2 * self.vigil_us(calls)
             raise Again("candidate", UNSEEN)
-        late_us, alone_us = self.vigil.late_us(), self.vigil_us(calls)
-        if self.device.was_held_up(alone_us + late_us, alone_us):
+        needed_us = (time.perf_counter_ns() - self.done_ns) / 1e3
+        known[calls] = max(VIGIL_SPARE * needed_us, 0.8 * self.vigil_us(calls))
+        if self.vigil.was_held_up():
+            late_us = self.vigil.late_us()
             self.device.wait_idle()
             raise Again("candidate", f"{BUSY} (own work took {late_us:.0f} us longer)")
 
