@@ -161,7 +161,8 @@ class Worker:
         return {}
 
     def do_arm(self, order: dict[str, Any]) -> None:
-        """Everything that can be done before the inputs exist; then sleeps until go, and runs the block."""
+        """Everything that can be done before the inputs exist; then sleeps until go, and runs the block. In a series one block
+        follows another in the same way, until there is one of no call."""
         self.held = []
         self.region.populate()
         gc.collect(0)
@@ -169,16 +170,19 @@ class Worker:
         bases, specs, tree = self.plan["slots"], self.plan["leaves"], self.plan["arguments"]
         arguments = [build_tree(tree, [self.region.view(spec, base) for spec in specs]) for base in bases]
         address = ctypes.addressof(self.go)
-        seen = protocol.load_word(address)
+        seen, count = protocol.load_word(address), 1
         protocol.send(self.channel, {"say": "ready", "nonce": order["nonce"]})
-        while protocol.load_word(address) == seen:
-            if not order["spin"]:
-                protocol.wait_word(address, seen, None)
-        sequence, count = protocol.load_word(address), protocol.load_word(address + 4)
-        slots = list((ctypes.c_uint32 * count).from_address(address + protocol.GO_ORDER_OFFSET))
-        self.block([arguments[slot] for slot in slots], order["clone"])
-        protocol.store_word(self.done, sequence)
-        protocol.wake_word(self.done)
+        while count:
+            while protocol.load_word(address) == seen:
+                if not order["spin"]:
+                    protocol.wait_word(address, seen, None)
+            seen, count = protocol.load_word(address), protocol.load_word(address + 4)
+            slots = list((ctypes.c_uint32 * count).from_address(address + protocol.GO_ORDER_OFFSET))
+            self.block([arguments[slot] for slot in slots], order["clone"])
+            protocol.store_word(self.done, seen)
+            protocol.wake_word(self.done)
+            if not order["series"]:
+                return None
         return None
 
     def block(self, calls: list[Any], clone: bool) -> None:

@@ -95,12 +95,11 @@ class Bench:
 
     def bring(self, region: Area, slots: Sequence[int]) -> float:
         """The inputs of a block from staging into a region, and a flush; the time on the device, in us."""
+        return self.device.bring(lambda: self.copy(region, slots), len(slots))
 
-        def copies() -> None:
-            for slot in slots:
-                devices.copy(region, self.staging, self.layout.slots[slot], self.layout.slot_bytes)
-
-        return self.device.bring(copies, len(slots))
+    def copy(self, region: Area, slots: Sequence[int]) -> None:
+        for slot in slots:
+            devices.copy(region, self.staging, self.layout.slots[slot], self.layout.slot_bytes)
 
     def bring_alone_us(self, calls: int) -> float:
         """How long it takes while no candidate lives; nothing where a stopped candidate does nothing."""

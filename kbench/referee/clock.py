@@ -41,7 +41,7 @@ LATENCY_BOUND_US = 10.0
 NOISY_SPREAD = 0.25  # between pairs, as a ratio; above it, and above 4 pooled sd, the timing is marked
 DISTURBED = 4.0  # spread of a reference's own times of a call; above it the timing is marked
 LONE_SHARE = 0.1  # of a lone call's time; what it may take longer than one of many before that is charged
-LONE_US = 100.0  # and this much beside
+LONE_US = 75.0  # and this much beside
 EXCUSED, EXCUSED_US = 1.0, 1000.0  # of a reference's call, or this; beyond the larger its lone calls excuse nobody
 MIN_LONE = 2  # lone calls a side, or nothing is said of them
 SLOWED = 1.5  # times a reference's lone call that one of its calls among many takes; only a disturbed machine does that
@@ -234,19 +234,17 @@ def assess(
 
 def charge_us(found: Found, fits: Fits) -> float:
     """What the candidate's calls take longer when they are made alone, beyond what the references' do; the least of the pairs.
+    Nothing where that is within what is allowed.
 
     All inputs of a block lie there before its first call, so calls can be answered several at once; a call alone cannot.
     """
     charges = []
     for pair in sorted({pair for _, pair in found}):
-        colder = _colder(found, fits, pair)
-        if colder is None:
+        alone = _alone(found, pair)
+        if alone is None:
             return 0.0
-        mine = colder.pop("candidate")
-        excused = (
-            min(extra_us, max(EXCUSED_US, EXCUSED * fits[side, pair].latency_us)) for side, extra_us in colder.items()
-        )
-        charges.append(mine - max([0.0, *excused]))
+        beyond_us = alone["candidate"] - fits["candidate", pair].latency_us - _excused_us(alone, fits, pair)
+        charges.append(beyond_us if beyond_us > _allowed_us(alone) else 0.0)
     return max(0.0, min(charges))
 
 
@@ -259,19 +257,35 @@ def is_colder_alone(samples: Sequence[BlockSample], baselines: Sequence[str], de
     own = [sample for sample in samples if sample.pair == pair]
     fast = fast_share(device)
     found = measured(own, sides_of(own, baselines), fast, device != "cpu")
-    colder = _colder(found, fits_of(found, fast), pair)
-    return colder is not None and colder["candidate"] > 0
+    alone, fits = _alone(found, pair), fits_of(found, fast)
+    if alone is None:
+        return False
+    extra_us = alone["candidate"] - fits["candidate", pair].latency_us
+    return extra_us - min(0.0, _excused_us(alone, fits, pair)) > _allowed_us(alone)
 
 
-def _colder(found: Found, fits: Fits, pair: int) -> dict[str, float] | None:
-    """How much longer each side's fastest lone call takes than one of many, the candidate's less what is allowed. None where
-    there are too few of them."""
+def _alone(found: Found, pair: int) -> dict[str, float] | None:
+    """Each side's fastest lone call. None where there are too few of them."""
     alone = {side: blocks.each_us[blocks.calls == 1] for (side, p), blocks in found.items() if p == pair}
     if any(len(values) < MIN_LONE for values in alone.values()):
         return None
-    colder = {side: float(values.min()) - fits[side, pair].latency_us for side, values in alone.items()}
-    colder["candidate"] -= LONE_SHARE * float(alone["candidate"].min()) + LONE_US
-    return colder
+    return {side: float(values.min()) for side, values in alone.items()}
+
+
+def _allowed_us(alone: dict[str, float]) -> float:
+    return LONE_SHARE * alone["candidate"] + LONE_US
+
+
+def _excused_us(alone: dict[str, float], fits: Fits, pair: int) -> float:
+    """What a lone call of the candidate's may take longer because one of a reference's does: that much, in bounds. Where all
+    of theirs take less, since what was just brought in lies in the caches, the candidate's is taken to in proportion."""
+    excuses = []
+    for side, lone_us in alone.items():
+        usual_us = fits[side, pair].latency_us
+        if side != "candidate":
+            longer = min(lone_us - usual_us, max(EXCUSED_US, EXCUSED * usual_us))
+            excuses.append(longer if longer > 0 else longer / usual_us * fits["candidate", pair].latency_us)
+    return max(excuses, default=0.0)
 
 
 def sides_of(samples: Sequence[BlockSample], baselines: Sequence[str]) -> list[str]:

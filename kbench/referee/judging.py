@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -33,6 +33,7 @@ SETTLING = (
 REFERENCE_LIMIT_S = 300.0
 TRACES = 3  # where one does not say plainly that a policy is kept
 MORE_LONE = 8  # rounds of one call at the end of a pair, while the fastest so far says that a call alone takes longer
+MOST_LEADING = 3  # calls that go before a lone one
 MOST_AGAIN = 8  # rounds in a row that say nothing
 MOST_BUSY = 3  # of them with work left behind done by the candidate; noise does that once
 THROTTLED = 0xE8  # NVML's bits for hardware slowdown, thermal slowdown (software, hardware) and power brake
@@ -80,9 +81,7 @@ class Judging:
         self.policy = Gate("policy", None, "not traced")
         self.last_elapsed: dict[str, float] = {}
         self.vigil: devices.Vigil
-        self.vigils_us: dict[
-            int, float
-        ] = {}  # K -> how long the device is watched after done, where that is known better
+        self.lead = self.done_ns = 0
         self.twin = False  # whether a call of this round is a near-duplicate of another
         self.again: Counter[str] = Counter()  # rounds that were played again, by reason
 
@@ -200,7 +199,8 @@ class Judging:
         return True
 
     def blocks(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
-        self.fresh_inputs(calls, families=turn < SETTLING)
+        self.lead = self.leading_calls() if calls == 1 and turn >= SETTLING else 0
+        self.fresh_inputs(self.lead + calls, families=turn < SETTLING)
         samples = self.empty_block(sides, pair)
         order = list(sides) if (turn + pair) % 2 == 0 else list(reversed(sides))
         for side in order:  # while the inputs lie in staging alone: what waits for its inputs does nothing yet
@@ -349,11 +349,13 @@ class Judging:
         self.last_elapsed[side] = block.elapsed_us
         with self.stage("checks"):
             if side == "candidate":
-                self.calls_made += calls
+                self.calls_made += self.lead + calls
                 self.check(worker, block, rows)
             else:
                 with self.stage("decoys"):
                     self.checks.disturb(worker, rows)
+        if worker.series:
+            worker.listen(self.limit_s(worker))
         return BlockSample(side, pair, calls, block.elapsed_us, self.device.conditions())
 
     def check(self, worker: Worker, block: Block, rows: list[list[outputs.Published]]) -> None:
@@ -371,7 +373,7 @@ class Judging:
             return
         if self.bench.stateful:
             self.give_weights(worker)
-        worker.arm(self.limit_s(worker))
+        worker.arm(self.limit_s(worker), series=self.lead > 0)
 
     def limit_s(self, worker: Worker) -> float:
         return self.case.timeout_s if worker is self.candidate and not self.case.builtin else REFERENCE_LIMIT_S
@@ -396,19 +398,37 @@ class Judging:
             worker.clone = True  # memory of a kind that cannot be shared: clones lie in torch's own
         raise Again(side, MOVED)
 
+    def leading_calls(self) -> int:
+        """How many calls go before a lone one, in blocks of their own: as warm as one of many is a call only after others.
+
+        A random number, so that nobody knows which one is timed and checked. None where a call changes the module's state,
+        which is followed through one block.
+        """
+        most = min(MOST_LEADING, len(self.bench.layout.slots) - 1)
+        return 0 if self.bench.stateful or most < 1 else _random.randint(1, most)
+
     def run_block(self, side: str, worker: Worker) -> Block:
-        def prepare() -> None:
+        """The block of a round, after the calls that lead a lone one. It starts cold but for those."""
+        leading, timed = self.order[: self.lead], self.order[self.lead :]
+
+        def cold() -> None:
             with self.stage("inputs"):
-                took_us, alone_us = self.bench.bring(worker.region, self.order), self.bench.bring_us[len(self.order)]
+                slots = leading[:1] or timed
+                took_us, alone_us = self.bench.bring(worker.region, slots), self.bench.bring_us[len(slots)]
                 if side == "candidate" and self.device.was_held_up(took_us, alone_us):
                     raise Again(side, f"{EARLY} ({took_us:.0f} us, alone {alone_us:.0f} us)")
 
+        def warm(slot: int) -> Callable[[], None]:
+            return lambda: self.bench.copy(worker.region, [slot])
+
         def then() -> None:
             self.done_ns = time.perf_counter_ns()
-            self.vigil = self.device.vigil(self.vigil_us(len(self.order)) if side == "candidate" else 0.0)
+            self.vigil = self.device.vigil(self.vigil_us(len(timed)) if side == "candidate" else 0.0)
 
         with self.stage(f"blocks of {side}"):
-            block = worker.block(self.order, prepare, self.limit_s(worker), then)
+            for slot in leading:
+                worker.block([slot], cold if slot == leading[0] else warm(slot), self.limit_s(worker))
+            block = worker.block(timed, warm(timed[0]) if leading else cold, self.limit_s(worker), then)
         if self.device.is_late(self.vigil.probe_us, self.bench.canaries_us):
             self.device.wait_idle()
             raise Again(side, f"{BUSY} (the canary took {self.vigil.probe_us:.0f} us)")

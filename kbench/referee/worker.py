@@ -61,29 +61,30 @@ class Worker:
             os.close(log)
         self.pid, self.line = spawned.pid, Line(spawned.channel)
         self.hands: Hands = device.hands(self.pid, region)
-        self.frozen = self.armed = False
+        self.frozen = self.armed = self.series = False
         self.weights = ""
 
     def load(self, order: dict[str, Any], limit_s: float) -> None:
         self.weights = self.line.ask({"do": "load", **order}, limit_s)["weights"]
 
     def put_weights(self, staging: Area, seed: int, limit_s: float) -> None:
-        self._listen(limit_s)
+        self.listen(limit_s)
         devices.copy(self.region, staging, 0, self.layout.weight_bytes)
         self.device.settle()
         self.thaw()
         own_seed = {"construct_seed": seed} if self.weights == "by_seed" else {}
         self.line.ask({"do": "weights", **own_seed}, limit_s)
 
-    def arm(self, limit_s: float) -> None:
-        """Everything that can be done before a block. The next block's inputs must not lie in the region yet.
+    def arm(self, limit_s: float, series: bool = False) -> None:
+        """Everything that can be done before a block, or a series of them that ends with one of no call. The next block's
+        inputs must not lie in the region yet.
 
         Once armed it hears nothing until its block: a round that is played again finds it so, and a reference whose round
         ended with the candidate's refusal.
         """
         self.thaw()
-        self.armed = True
-        self.line.ask({"do": "arm", "clone": self.clone, "spin": self.device.spins}, limit_s)
+        self.armed, self.series = True, series
+        self.line.ask({"do": "arm", "clone": self.clone, "spin": self.device.spins, "series": series}, limit_s)
         self.freeze()
 
     def block(
@@ -97,7 +98,7 @@ class Worker:
         """
         self._clear_table(len(slots))
         prepare()
-        self.armed = False
+        self.armed = self.series and len(slots) > 0
         sequence = random.SystemRandom().randrange(1, 1 << 32)
         seen = protocol.load_word(self.table.address)
         order = (ctypes.c_uint32 * len(slots))(*slots)
@@ -113,8 +114,8 @@ class Worker:
         self.line.quiet()
         return Block((ended - started) / 1e3, tuple(slots), self.table.bytes(0, self.layout.table_bytes))
 
-    def _listen(self, limit_s: float) -> None:
-        """Ends an arming that no block followed, by a block of no call."""
+    def listen(self, limit_s: float) -> None:
+        """Ends an arming that no block followed, or a series, by a block of no call."""
         if self.armed:
             self.block((), lambda: None, limit_s)
 
@@ -158,7 +159,7 @@ class Worker:
 
     def rest(self, limit_s: float) -> None:
         """Between two uses: gives memory back."""
-        self._listen(limit_s)
+        self.listen(limit_s)
         self.hands.close()
         self.thaw()
         self.line.ask({"do": "rest"}, limit_s)
