@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 MASTERS = 3
 SEGMENTS = 5  # of a composed draw
 SMALL_DRAW = 4096  # elements; below this a draw is simply made
+NEGATIVE = 0.25  # of a norm's weights
 PATCHES = 3  # elements that tell a near-duplicate from its original
 
 # Operators whose elements are independent and identically distributed, so that segments may be recombined.
@@ -167,7 +168,8 @@ def randomise(module: torch.nn.Module, seed: int, noise_buffers: Sequence[str] =
     """New values for every parameter and floating running statistic, in place; variances stay positive.
 
     Initialisation leaves telltales (ones in a norm's weight, zeros in its bias): each value is scaled by 1 +- 0.25, and
-    what was zero becomes noise of a tenth. Other buffers only where `noise_buffers` names them.
+    what was zero becomes noise of a tenth. A quarter of a norm's weights turn negative: where all are positive, a maximum or
+    any other monotone function can be taken before it. Other buffers only where `noise_buffers` names them.
     """
     generator = torch.Generator().manual_seed(seed)
     state = dict(module.named_parameters())
@@ -181,4 +183,6 @@ def randomise(module: torch.nn.Module, seed: int, noise_buffers: Sequence[str] =
             noise = torch.randn(value.shape, generator=generator)
             factor = 1 + 0.25 * noise.clamp(-3, 3)
             fresh = torch.where(value.cpu() == 0, 0.1 * noise, value.cpu() * factor)
+            if name.rpartition(".")[2] == "weight" and value.ndim == 1 and bool((value > 0).all()):
+                fresh = torch.where(torch.rand(value.shape, generator=generator) < NEGATIVE, -fresh, fresh)
             value.copy_(fresh.abs() + 1e-3 if name.endswith("running_var") else fresh)

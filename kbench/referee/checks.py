@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 
 import torch
 
@@ -20,6 +21,7 @@ from kbench.referee.worker import Block, Worker
 from kbench.types import FailedCall, Gate, Mismatch, Status
 
 SETTLE_S = 1.0  # how long an unfinished output is given to become right, to tell "late" from "wrong"
+BY_ROWS = ", by rows"
 STATE_CHECK_CALLS = 8  # a changing state is followed through blocks of at most so many calls
 _random = random.SystemRandom()
 
@@ -29,7 +31,9 @@ class Checks:
 
     def __init__(self, bench: Bench, protocol: Protocol, stage: Stages) -> None:
         self.bench, self.stage = bench, stage
-        self.budgets: dict[str, compare.Budget] = {}
+        self.budgets: dict[
+            tuple[str, str], compare.Budget
+        ] = {}  # by output and value family: eager is not alike in all
         self.checked = self.sliced = self.blocks = self.state_checks = self.decoys = 0
         self.mismatch: Mismatch | None = None
         self.failed_call: FailedCall | None = None
@@ -61,7 +65,7 @@ class Checks:
             self.failed_call = replace(recipes[block.slots[call]], calls_before=call)
             for item, actual in zip(rows[call], taken[call], strict=True):
                 try:
-                    self.output(place, item, actual, (place, item.output) in selected)
+                    self.output(place, item, actual, (place, item.output) in selected, self.failed_call.family)
                 except Wrong as wrong:
                     raise self.late_or_wrong(worker, item, wrong) from wrong
             self.checked += 1
@@ -89,14 +93,19 @@ class Checks:
         calls = list(picked)
         with self.stage("oracle"):
             self.bench.expect_rows([block.slots[call] for call in calls], list(picked.values()))
-        for output, answer in enumerate(self.bench.layout.row_answers):
-            actual = torch.stack([slices[call][output] for call in calls])
+        assert self.bench.oracle is not None
+        families: dict[str, list[int]] = {}  # -> positions in calls
+        for at, call in enumerate(calls):
+            families.setdefault(recipes[block.slots[call]].family, []).append(at)
+        for (family, places), (output, answer) in product(families.items(), enumerate(self.bench.layout.row_answers)):
+            actual = torch.stack([slices[calls[at]][output] for at in places])
+            exact, eager = self.bench.oracle.value(answer.exact)[places], self.bench.oracle.value(answer.eager)[places]
             name = output_name(self.bench.layout, output)
             try:
-                self.value(name, actual, answer.first(len(calls)), budget=f"{name}, by rows")
+                self.value(name, actual, exact, eager, family=f"{family}{BY_ROWS}")
             except Wrong as wrong:
                 assert self.mismatch is not None
-                call = calls[self.mismatch.index[0]]
+                call = calls[places[self.mismatch.index[0]]]
                 self.failed_call = replace(recipes[block.slots[call]], calls_before=call)
                 self.mismatch = replace(self.mismatch, index=(picked[call], *self.mismatch.index[1:]))
                 raise self.late_or_wrong(worker, rows[call][output], wrong) from wrong
@@ -126,23 +135,27 @@ class Checks:
                 f"call {inside.call} returned memory of its input where the reference returns its own",
             )
 
-    def output(self, place: int, item: Published, actual: torch.Tensor, index: bool) -> None:
-        answer = self.bench.layout.answers[place][item.output]
+    def output(self, place: int, item: Published, actual: torch.Tensor, index: bool, family: str) -> None:
+        exact, eager = self.answers(self.bench.layout.answers[place][item.output])
         name = output_name(self.bench.layout, item.output)
-        self.value(name, actual, answer, (place, item.output) if index else None)
+        self.value(name, actual, exact, eager, (place, item.output) if index else None, family)
+
+    def answers(self, answer: Answer) -> tuple[torch.Tensor, torch.Tensor]:
+        """In fp64, and eager's."""
+        assert self.bench.oracle is not None
+        return self.bench.oracle.value(answer.exact), self.bench.oracle.value(answer.eager)
 
     def value(
-        self, name: str, actual: torch.Tensor, answer: Answer, index: tuple[int, int] | None = None, budget: str = ""
-    ) -> None:
-        """One tensor against its exact and eager answers. `budget` names the budget where it is not the tensor's own."""
-        assert self.bench.oracle is not None
-        exact, eager = self.bench.oracle.value(answer.exact), self.bench.oracle.value(answer.eager)
+        self, name: str, actual: torch.Tensor, exact: torch.Tensor, eager: torch.Tensor, index: tuple[int, int] | None = None,
+        family: str = "",
+    ) -> None:  # fmt: skip
+        """One tensor against its exact and eager answers. `family` says whose budget it has."""
         if exact.dtype == torch.int64:
             self.integers(name, actual, exact, eager, index)
             return
         if actual.is_complex():
             actual = torch.view_as_real(actual)
-        limits = self.budgets.setdefault(budget or name, compare.Budget(of_rows=bool(budget)))
+        limits = self.budgets.setdefault((name, family), compare.Budget(of_rows=family.endswith(BY_ROWS)))
         weighed = compare.weigh(actual, exact, eager, limits)
         if weighed.non_finite is not None:
             self.wrong(name, weighed.non_finite, actual, exact, "values", weighed.refusal)
@@ -154,7 +167,7 @@ class Checks:
         self, name: str, actual: torch.Tensor, exact: torch.Tensor, eager: torch.Tensor, index: tuple[int, int] | None
     ) -> None:
         mine = actual.to(torch.int64)
-        self.budgets.setdefault(name, compare.Budget())
+        self.budgets.setdefault((name, ""), compare.Budget())
         if index is None:
             wrong = (mine != exact) & (mine != eager.to(torch.int64))
             if bool(wrong.any()):
@@ -213,8 +226,7 @@ class Checks:
                         "state",
                         f"{name} is changed by the reference and has no counterpart in the solution",
                     )
-                answer = layout.state_answers[i]
-                self.value(name, taken[i], answer)
+                self.value(name, taken[i], *self.answers(layout.state_answers[i]))
             elif i in taken:
                 loaded = self.bench.staging.flat[wanted.offset : wanted.offset + wanted.size_bytes]
                 if taken[i].dtype == getattr(torch, wanted.dtype) and not torch.equal(_raw(taken[i]), loaded):

@@ -100,14 +100,6 @@ class Answer:
     exact: Leaf
     eager: Leaf
 
-    def first(self, count: int) -> Answer:
-        """The first `count` entries of dimension 0."""
-        leaves = [
-            Leaf(leaf.dtype, (count, *leaf.shape[1:]), leaf.stride, leaf.offset, leaf.name)
-            for leaf in (self.exact, self.eager)
-        ]
-        return Answer(*leaves)
-
     def plain(self) -> dict[str, Any]:
         return {"exact": self.exact.plain(), "eager": self.eager.plain(), "name": self.exact.name}
 

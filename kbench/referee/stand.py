@@ -132,7 +132,7 @@ class Stand(Bench):
         name, exact = output_name(self.layout, output), self.exact(place, output)
         if exact.dtype == torch.int64:
             return Reception(self.refused_integers(name, place, output, actual), None, None)
-        budget = self.checks.budgets.setdefault(name, compare.Budget())
+        budget = self.checks.budgets.setdefault((name, self.families[place // 2]), compare.Budget())
         budget.candidate = [0.0, 0.0, 0.0]  # every answer is one candidate's
         weighed = compare.weigh(actual, exact, self.eager(place, output), budget, learnt)
         if weighed.errors is None:
@@ -144,7 +144,7 @@ class Stand(Bench):
     def refused_integers(self, name: str, place: int, output: int, actual: torch.Tensor) -> str:
         index = (place, output) if (place, output) in self.selected else None
         try:
-            self.checks.value(name, actual, self.answer(place, output), index)
+            self.checks.value(name, actual, *self.checks.answers(self.answer(place, output)), index)
         except Wrong as wrong:
             return wrong.evidence
         return ""
