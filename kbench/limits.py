@@ -85,6 +85,7 @@ def limits() -> list[Limit]:
         ),
         Limit("A cheat of a few percent", tuple(_few_percent())),
         Limit("Calls of a few microseconds", tuple(_short_calls())),
+        Limit("What a GPU goes on with while its process stands stopped", tuple(_going_on())),
         Limit("Who did the work", tuple(_provenance())),
         Limit("Problems that are not worth solving", (
             "an answer that does not depend on the inputs is right when it is copied: that is the problem's fault, not the referee's",
@@ -111,9 +112,9 @@ def _few_percent() -> Iterator[str]:
     from kbench.referee.compare import FLOOR_ULP, K_EAGER, ROW_FLOOR
 
     yield (
-        f"calls answered ahead of their time: up to {clock.LONE_SHARE:.0%} and {clock.LONE_US:.0f} us a call are not charged, "
-        f"since a lone call of an honest kernel costs that too; nor what eager's lone call costs more, up to "
-        f"{clock.EXCUSED_US / 1000:.0f} ms or a call of eager's"
+        f"calls answered ahead of their time: where a call alone costs up to {clock.LONE_SHARE:.0%} and {clock.LONE_US:.0f} us more "
+        f"than one of many nothing is charged, since an honest kernel's does too; nor what eager's costs more, up to "
+        f"{clock.EXCUSED_US / 1000:.0f} ms or a call of eager's; beyond that all of it"
     )
     yield f"work that shrinks in large blocks is a verdict from {clock.SHRINKS}x on, in every pair"
     yield f"an error up to {K_EAGER:.0f} times eager's own, plus {FLOOR_ULP:.0f} ulp of rms(y), is within budget"
@@ -129,6 +130,17 @@ def _short_calls() -> Iterator[str]:
         f"a block has at most {clock.MAX_CALLS} calls, so one of {SHORT_CALL_US:.0f} us calls lasts {longest_us / 1000:.1f} ms: "
         f"{GPU_JITTER_US:.0f} us of jitter are {share:.1%} of it"
     )
+
+
+def _going_on() -> Iterator[str]:
+    from kbench.devices import cuda
+
+    yield (
+        f"while inputs come in: {cuda.HELD_US:.0f} us and {cuda.HELD_SHARE:.0%} of what bringing them takes are not told from noise; "
+        f"between done and the reading of outputs: {cuda.LATE_US:.0f} us and {cuda.LATE_SHARE:.1%} of it"
+    )
+    yield f"a full block lasts {cuda.Cuda.block_us / 1000:.0f} ms where memory holds as many calls"
+    yield "work that is left for a reference's block and ends with it slows the reference, and nothing shows it there"
 
 
 def _provenance() -> Iterator[str]:

@@ -115,9 +115,13 @@ class Judging:
         return self.accept(replace(timing, flags=(*timing.flags, *failed)))
 
     def with_physics(self, timing: Timing) -> Timing:
-        """The floor beside the times; marked where the candidate is below it and nothing says that it cannot be."""
+        """The floor beside the times; marked where the candidate is below it and nothing says that it cannot be, and where
+        the device was slowed down or the whole machine busy."""
         floor_us = physics.floor_us(self.bench.layout, self.device.peak_bytes_per_s, self.device.cache_bytes)
         flags = timing.flags
+        usual_us = clock.DISTURBED * max(float(self.bench.description["call_us"]), clock.LATENCY_BOUND_US)
+        if timing.latency_us.get("eager", 0.0) > usual_us:
+            flags = (*flags, "disturbed")
         if any(int(sample.conditions.get("throttle_mask", 0)) & THROTTLED for sample in timing.samples):
             flags = (*flags, "throttled")
         if floor_us is not None and timing.latency_us["candidate"] < floor_us:

@@ -16,6 +16,7 @@ COLOURS = {Status.CORRECT: "green", Status.INFRA_ERROR: "yellow"}
 MESSAGE_CHARS = 2000
 FLAG_TEXT = {
     "noisy": "noisy: something disturbed the machine while this was timed; judge it again with nothing else running",
+    "disturbed": "eager took several times what it took when the problem was described: the machine was busy; judge it again",
     "slower_alone": "a call made alone takes longer than one of many, beyond what eager's does: that is charged",
     "latency_bound": "latency-bound: below 10 us a call, what is timed is launching",
     "uncalibrated": "no interval: this device is not calibrated for this duration (kbench doctor --calibrate)",
