@@ -134,13 +134,14 @@ def _short_calls() -> Iterator[str]:
 
 def _going_on() -> Iterator[str]:
     from kbench.devices import cuda
+    from kbench.referee import judging
 
     yield (
         f"while inputs come in: {cuda.HELD_US:.0f} us and {cuda.HELD_SHARE:.0%} of what bringing them takes are not told from noise; "
         f"between done and the reading of outputs: {cuda.LATE_US:.0f} us and {cuda.LATE_SHARE:.1%} of it"
     )
     yield f"a full block lasts {cuda.Cuda.block_us / 1000:.0f} ms where memory holds as many calls"
-    yield "work that is left for a reference's block and ends with it slows the reference, and nothing shows it there"
+    yield f"references that it slows by less than {judging.SLOWED_BESIDE - 1:.0%} beside the candidate are not told from warm ones"
 
 
 def _provenance() -> Iterator[str]:

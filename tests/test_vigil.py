@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -125,6 +126,24 @@ def test_outputs_that_were_read_too_late_are_read_again_from_a_longer_vigil(
     verdict = judge()
     assert verdict.status is Status.CORRECT, verdict.message
     assert device.lengths[:4] == [times * (VIGIL_US + VIGIL_CALL_US) for times in (1, 2, 4, 8)]
+
+
+@pytest.mark.parametrize(("slow", "status"), [(3.0, Status.TIMING_INVALID), (1.0, Status.CORRECT)])
+def test_references_that_are_slower_beside_the_candidate_than_without_it_accuse_it(
+    slow: float, status: Status, judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = Judging.play
+
+    def played(judging: Judging, side: str, worker: Worker, calls: int, pair: int) -> BlockSample:
+        sample = play(judging, side, worker, calls, pair)
+        longer = slow if judging.candidate is not None and side == "eager" else 1.0
+        return replace(sample, elapsed_us=longer * 1000.0 * calls)
+
+    monkeypatch.setattr(Judging, "play", played)
+    verdict = judge()
+    assert verdict.status is status, verdict.message
+    if status is not Status.CORRECT:
+        assert "3.00 times as long beside the candidate" in verdict.message
 
 
 @pytest.mark.parametrize("goes", [True, False])

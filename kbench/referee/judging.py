@@ -6,6 +6,7 @@ for each pair:  start workers -> for each round: fresh inputs -> candidate, eage
 from __future__ import annotations
 
 import random
+import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,8 @@ SETTLING = (
 REFERENCE_LIMIT_S = 300.0
 TRACES = 3  # where one does not say plainly that a policy is kept
 MORE_LONE = 8  # rounds of one call at the end of a pair, while the fastest so far says that a call alone takes longer
+ALONE_ROUNDS = 3  # of the references, when the candidate is gone
+SLOWED_BESIDE = 1.1  # times as long, in every pair; the candidate's heat makes less of it
 MOST_LEADING = 3  # calls that go before a lone one
 MOST_AGAIN = 8  # rounds in a row that say nothing
 MOST_BUSY = 3  # of them with work left behind done by the candidate; noise does that once
@@ -82,6 +85,9 @@ class Judging:
         self.last_elapsed: dict[str, float] = {}
         self.vigil: devices.Vigil
         self.lead = self.done_ns = 0
+        self.slowed: list[
+            tuple[float, str]
+        ] = []  # by pair: how much slower a reference was beside the candidate, and which
         self.twin = False  # whether a call of this round is a near-duplicate of another
         self.again: Counter[str] = Counter()  # rounds that were played again, by reason
 
@@ -89,7 +95,7 @@ class Judging:
         try:
             for pair in range(self.case.protocol.pairs):
                 self.judge_pair(pair)
-            self.repeat_if_it_shrinks()
+            self.repeat_while_accused()
         except Wrong as wrong:
             return self.refuse(wrong.status, wrong.gate, wrong.evidence)
         except Tamper as error:
@@ -128,17 +134,25 @@ class Judging:
             flags = (*flags, "below_floor")
         return replace(timing, flags=flags, floor_us=floor_us)
 
-    def repeat_if_it_shrinks(self) -> None:
-        """Noise can look like work that is done only in small blocks. More pairs tell: all of them must show it."""
-        pairs = self.case.protocol.pairs
+    def repeat_while_accused(self) -> None:
+        """Noise can look like a lie. More pairs tell: all of them must show it."""
         for extra in range(EXTRA_PAIRS):
-            if clock.shrinks(self.samples, self.case.baselines, self.device.name) is None:
+            if self.accusation() is None:
                 return
-            self.judge_pair(pairs + extra)
+            self.judge_pair(self.case.protocol.pairs + extra)
+        told = self.accusation()
+        if told is not None:
+            raise Wrong(Status.TIMING_INVALID, "clock", told)
+
+    def accusation(self) -> str | None:
+        """What the blocks of every pair say against the candidate."""
         shrinkage = clock.shrinks(self.samples, self.case.baselines, self.device.name)
         if shrinkage is not None:
-            told = f"a call takes {shrinkage:.1f} times as long in small blocks as in large ones, and eager's does not"
-            raise Wrong(Status.TIMING_INVALID, "clock", told)
+            return f"a call takes {shrinkage:.1f} times as long in small blocks as in large ones, and eager's does not"
+        slowed, side = min(self.slowed, default=(1.0, ""))
+        if slowed > SLOWED_BESIDE:
+            return f"a call of {side}'s takes {slowed:.2f} times as long beside the candidate as without it"
+        return None
 
     def judge_pair(self, pair: int) -> None:
         self.new_weights()
@@ -163,9 +177,27 @@ class Judging:
         with self.stage("workers"):
             sides.pop("candidate").close()
             self.candidate = None
-            for side, worker in list(sides.items()):
-                with self.charged(side, sides):
-                    worker.rest(REFERENCE_LIMIT_S)
+        try:
+            if self.device.goes_on:
+                self.slowed.append(self.slowed_beside(sides, turn + 1, pair))
+        finally:
+            with self.stage("workers"):
+                for side, worker in list(sides.items()):
+                    with self.charged(side, sides):
+                        worker.rest(REFERENCE_LIMIT_S)
+
+    def slowed_beside(self, sides: dict[str, Worker], turn: int, pair: int) -> tuple[float, str]:
+        """How many times as long a reference's large blocks took beside the candidate as they do now that it is gone, the most
+        of them. What it leaves on the device for their blocks alone, and which ends with these, shows nowhere else."""
+        own = [sample for sample in self.samples if sample.pair == pair]
+        calls = max(sample.k for sample in own)
+        alone = [sample for _ in range(ALONE_ROUNDS) for sample in self.round(sides, turn, calls, pair)]
+        found = [(1.0, "")]
+        for side in sides:
+            then, now = ([s.elapsed_us for s in some if s.side == side and s.k == calls] for some in (own, alone))
+            if then and now:
+                found.append((statistics.median(then) / statistics.median(now), side))
+        return max(found)
 
     def round(self, sides: dict[str, Worker], turn: int, calls: int, pair: int) -> list[BlockSample]:
         """One block of every side on the same fresh inputs; played again where it says nothing."""
@@ -183,7 +215,11 @@ class Judging:
             if len(busy) >= MOST_BUSY:
                 raise Wrong(Status.TIMING_INVALID, "finished", busy[-1].reason)
             if len(again) >= MOST_AGAIN:
-                if again[-1].side != "candidate" and self.is_quiet_without_the_candidate(sides, calls, pair):
+                if (
+                    "candidate" in sides
+                    and again[-1].side != "candidate"
+                    and self.is_quiet_without_the_candidate(sides, calls, pair)
+                ):
                     told = "while it stood stopped its work on the device held the references up, and ended with it"
                     raise Wrong(Status.TIMING_INVALID, "finished", told)
                 told = f"{len(again)} rounds in a row said nothing: {again[-1].side}: {again[-1].reason}"
