@@ -267,8 +267,8 @@ def needed_bytes(sizes: dict[str, int], sides: int, device: str) -> int:
         device == "cpu"
     ):  # staging and each side hold MIN_SLOTS calls; the oracle answers in fp64 with eager's answer beside it
         return (inputs + outputs) * (MIN_SLOTS * (sides + 1) + 6) + weights
-    # One call a block: three slots of staging and of the region, fp64 inputs and answers, an output of every side.
-    return inputs * (2 * 3 + 2) + outputs * (sides + 3 + 2) + weights
+    # One call a block: three slots of staging and of both regions, fp64 inputs and answers, an output of every side.
+    return inputs * (3 * 3 + 2) + outputs * (sides + 3 + 2) + weights + sizes["weights"]
 
 
 def _turns_told(record: Record) -> int:
