@@ -79,19 +79,13 @@ def rejudge(
 
 
 def _again(record: Record, run: Run, problem: Problem | None, judge: Judge) -> Again:
-    if problem is None:
-        return Again(record.key, "its problem is not here; name the run's suite with --suite", "")
-    if problem.content_hash != run.info.problems[record.problem_id]:
-        return Again(record.key, "its problem has changed since", "")
     try:
-        source = judged_source(place_of(run.folder, record.problem_id, record.sample) / SOLUTION, record.solution_hash)
-    except SchemaError as error:
+        here = still(problem, record, run)
+        solution = stored_solution(run, record, here)
+    except (ConfigError, SchemaError) as error:
         return Again(record.key, str(error), "")
-    solution = Solution(source, record.origin, record.language)
-    if record.exempt and record.origin.startswith("builtin/"):
-        solution = builtin_solution(record.origin, problem)
     try:
-        verdict = judge(problem, solution)
+        verdict = judge(here, solution)
     except ProblemError as error:
         return Again(record.key, f"its problem cannot be run here: {error}", "")
     differs = (
@@ -100,6 +94,23 @@ def _again(record: Record, run: Run, problem: Problem | None, judge: Judge) -> A
     return Again(
         record.key, differs or _apart(record, verdict), f"{_times(record.verdict)} then, {_times(verdict)} now"
     )
+
+
+def still(problem: Problem | None, record: Record, run: Run) -> Problem:
+    """The problem that an attempt was judged by. ConfigError where it is not what is here under that name."""
+    if problem is None:
+        raise ConfigError("its problem is not here; name the run's suite with --suite")
+    if problem.content_hash != run.info.problems[record.problem_id]:
+        raise ConfigError("its problem has changed since")
+    return problem
+
+
+def stored_solution(run: Run, record: Record, problem: Problem) -> Solution:
+    """What was judged in an attempt. SchemaError where the stored source is not that."""
+    if record.exempt and record.origin.startswith("builtin/"):
+        return builtin_solution(record.origin, problem)
+    source = judged_source(place_of(run.folder, record.problem_id, record.sample) / SOLUTION, record.solution_hash)
+    return Solution(source, record.origin, record.language)
 
 
 def _apart(record: Record, verdict: Verdict) -> str | None:

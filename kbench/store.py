@@ -27,7 +27,9 @@ from kbench.types import SCHEMA_VERSION, Record, RunInfo
 T = TypeVar("T")
 ATTEMPTS, RUN, LOCK = "attempts.jsonl", "run.json", ".lock"
 RECORD_START = b'{"run_id":'  # Record's first field; inside a JSON string its quotes would be escaped
-SAMPLES = re.compile(rb'"samples":\[[^\]]*\]')  # of a Timing; taken out unread, for reading them takes the longest
+SAMPLES = re.compile(
+    rb'"(samples|warm)":\[[^\]]*\]'
+)  # of a Timing; taken out unread, for reading them takes the longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,7 @@ def _read_line(data: bytes, where: str, raw_samples: bool) -> _Line:
     ended = data.endswith(b"\n")
     if ended and not data.strip():
         return _Line((), data)
-    text = data if raw_samples else SAMPLES.sub(b'"samples":[]', data)
+    text = data if raw_samples else SAMPLES.sub(rb'"\1":[]', data)
     quick = decode_json(Record, text)
     if quick is not None and quick.schema <= SCHEMA_VERSION:
         return _Line((quick,), data if ended else data + b"\n", damaged=not ended)

@@ -191,15 +191,16 @@ class Timing:
     samples: tuple[BlockSample, ...]
     overhead_us: float = 0.0  # of a block of no call: what go and done cost
     flags: tuple[str, ...] = ()  # the keys of report.verdict.FLAG_TEXT
-    floor_us: float | None = (
-        None  # what moving the bytes alone takes at the best rate measured; None where not measured
-    )
+    floor_us: float | None = None  # what moving the bytes alone takes at the best rate measured; None: not measured
+    warm_us: dict[str, float] = field(default_factory=dict)  # side -> a call on inputs that caches hold; no score
+    warm: tuple[BlockSample, ...] = ()  # whence that comes; outputs of these blocks are not checked
 
     def __post_init__(self) -> None:
         for side, value in self.latency_us.items():
             if not 0 < value <= LARGEST:
                 raise ValueError(f"{side} takes {value} us")
-        for word in {*self.latency_us, *self.single_call_us, *(s.side for s in self.samples)}:
+        sides = (sample.side for sample in (*self.samples, *self.warm))
+        for word in {*self.latency_us, *self.single_call_us, *self.warm_us, *sides}:
             _check_word(word)
 
     def speedup(self, baseline: str) -> Speedup | None:

@@ -116,13 +116,14 @@ def of_timing(timing: Timing, device: str) -> Iterator[str]:
     if set(timing.latency_us) != sides or set(timing.single_call_us) != sides:
         yield f"times of {', '.join(sorted(timing.latency_us)) or 'no side'}; timed were {', '.join(sorted(sides))}"
     try:
-        again = clock.assess(timing.samples, baselines, LENIENT, interval=False, device=device)
+        again = clock.assess(timing.samples, baselines, LENIENT, False, device, timing.warm)
     except (ValueError, ArithmeticError) as error:
         yield f"its samples give no time: {error}"
         return
     for what, stored, given in (
         ("a call", timing.latency_us, again.latency_us),
         ("a call alone", timing.single_call_us, again.single_call_us),
+        ("a warm call", timing.warm_us, again.warm_us),
     ):
         for side, before in stored.items():
             after = given.get(side)

@@ -33,3 +33,10 @@ def timing_text(timing: Timing | None) -> str:
     """The same, with " (noisy)" behind it where the machine was disturbed; empty without a speed-up."""
     text = speedups_text(timing.speedups) if timing is not None else ""
     return f"{text} (noisy)" if text and timing is not None and "noisy" in timing.flags else text
+
+
+def format_time(us: float) -> str:
+    """ "12.3 us", "4.56 ms" or "7.89 s", from microseconds."""
+    if us < 1000:
+        return f"{us:.1f} us"
+    return f"{us / 1000:.3g} ms" if us < 1e6 else f"{us / 1e6:.3g} s"

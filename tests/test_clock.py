@@ -242,3 +242,18 @@ def test_on_a_gpu_sleep_in_small_blocks_is_charged_beyond_the_references_overhea
         0, {"candidate": 960.0, "eager": 1200.0}, {"candidate": 500.0 + 1200.0, "eager": 500.0}, (1.0,)
     )
     assert gpu(samples, "eager") < 1.01
+
+
+def test_a_warm_call_is_shorter_by_what_its_block_saves() -> None:
+    # 2 ms a call cold and 1.5 ms warm, 300 us of overhead in every block; the second side was never seen warm.
+    samples = blocks("candidate", 0, 2000.0) + blocks("eager", 0, 3000.0)
+    warm = [BlockSample("candidate", 0, 20, 300.0 + 20 * 1500.0 + more) for more in (0.0, 80.0)]
+    timing = clock.assess(samples, ["eager"], Calibration(), False, "cpu", warm)
+    assert timing.warm_us == {"candidate": pytest.approx(1500.0, rel=0.01)}
+    assert timing.latency_us["candidate"] == pytest.approx(2000.0)
+
+
+@pytest.mark.parametrize("warm", [[], [BlockSample("candidate", 0, 7, 1.0)], [BlockSample("candidate", 0, 20, 0.0)]])
+def test_a_warm_call_of_which_nothing_can_be_said_is_left_out(warm: list[BlockSample]) -> None:
+    samples = blocks("candidate", 0, 2000.0, overhead_us=0.0) + blocks("eager", 0, 3000.0, overhead_us=0.0)
+    assert clock.assess(samples, ["eager"], Calibration(), False, "cpu", warm).warm_us == {}

@@ -16,7 +16,7 @@ import pytest
 from kbench import registry
 from kbench.evaluate import Session, read_solution
 from kbench.models.builtin import builtin_solution
-from kbench.referee.judging import twin_places
+from kbench.referee.rounds import twin_places
 from kbench.types import Solution, Status
 
 from .candidate_files import RELU, header, judge

@@ -18,7 +18,7 @@ LAYERS = [
     {"files", "scratch", "keys", "shrink"},
     {
         "registry", "exploits", "extract", "store", "summary", "aggregate", "export", "freezer", "sandbox", "processes", "prompts",
-        "artifacts", "budget", "cell", "spending", "attestation", "reference_rows",
+        "artifacts", "budget", "cell", "spending", "attestation", "reference_rows", "rates", "roofline",
     },
     {"changes", "leaderboard", "similarity"},
     {"comparison"},
@@ -26,7 +26,7 @@ LAYERS = [
     {"devices", "environment", "oracle"},
     {"builder", "referee", "calibration"},
     {"evaluate", "repro", "limits"},
-    {"costs", "attack"},
+    {"costs", "attack", "profiling", "known_times"},
     {"calibrate", "report", "models"},
     {"replies", "refine"},
     {"asking"},

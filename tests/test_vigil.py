@@ -15,9 +15,10 @@ from kbench.devices.cpu import Cpu
 from kbench.errors import RefereeError
 from kbench.evaluate import NOTHING_TO_BUILD, Session, Settings, problem_case
 from kbench.models.builtin import builtin_solution
-from kbench.referee.judging import BUSY, EARLY, VIGIL_CALL_US, VIGIL_US, Judging
+from kbench.referee.judging import Judging
 from kbench.referee.lane import Lane
-from kbench.referee.worker import Worker
+from kbench.referee.rounds import MOST_UNFIT, Rounds
+from kbench.referee.watch import BUSY, EARLY, VIGIL_CALL_US, VIGIL_US
 from kbench.types import BlockSample, Status, Verdict
 
 ALONE_US = 1000.0
@@ -47,6 +48,7 @@ class Talkative(Cpu):
     late_us = held_us = 0.0  # after a candidate's block; while inputs come in
     canary_us = 0.0  # after a reference's block
     lengths: ClassVar[list[float]] = []  # of the vigils that were looked at
+    slowed_blocks = 0  # so many of the next blocks are taken while it is slowed down
     ends = 0  # so many vigils of the candidate's have ended too early
     alive = False  # whether a candidate's worker has been loaded
 
@@ -60,6 +62,13 @@ class Talkative(Cpu):
     def vigil(self, least_us: float) -> Any:
         return Watch(self, least_us)
 
+    def conditions(self) -> dict[str, float]:
+        self.slowed_blocks -= 1
+        return {"throttle_mask": float(self.slowed_blocks >= 0)}
+
+    def marks(self, conditions: dict[str, float]) -> tuple[str, ...]:
+        return ("throttled",) if conditions.get("throttle_mask") else ()
+
     def is_late(self, probe_us: float, usual_us: Any) -> bool:
         return probe_us > ALONE_US
 
@@ -69,10 +78,9 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Talkative:
     device, start = Talkative(), Judging.start
     device.lengths.clear()
 
-    def started(judging: Judging, pair: int) -> Any:
-        sides = start(judging, pair)
+    def started(judging: Judging, pair: int) -> None:
+        start(judging, pair)
         device.alive = True
-        return sides
 
     monkeypatch.setattr(devices, "open_device", lambda name: device)
     monkeypatch.setattr(Judging, "start", started)
@@ -132,14 +140,14 @@ def test_outputs_that_were_read_too_late_are_read_again_from_a_longer_vigil(
 def test_references_that_are_slower_beside_the_candidate_than_without_it_accuse_it(
     slow: float, status: Status, judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play = Judging.play
+    block = Rounds.block
 
-    def played(judging: Judging, side: str, worker: Worker, calls: int, pair: int) -> BlockSample:
-        sample = play(judging, side, worker, calls, pair)
-        longer = slow if judging.candidate is not None and side == "eager" else 1.0
+    def played(rounds: Rounds, side: str, calls: int, pair: int) -> BlockSample:
+        sample = block(rounds, side, calls, pair)
+        longer = slow if "candidate" in rounds.sides and side == "eager" else 1.0
         return replace(sample, elapsed_us=longer * 1000.0 * calls)
 
-    monkeypatch.setattr(Judging, "play", played)
+    monkeypatch.setattr(Rounds, "block", played)
     verdict = judge()
     assert verdict.status is status, verdict.message
     if status is not Status.CORRECT:
@@ -151,13 +159,13 @@ def test_work_that_holds_the_references_up_is_the_candidates_if_it_ends_with_it(
     goes: bool, device: Talkative, judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device.canary_us = 2 * ALONE_US
-    without = Judging.is_quiet_without_the_candidate
+    without = Rounds.is_quiet_without_the_candidate
 
-    def gone(judging: Judging, *arguments: Any) -> bool:
+    def gone(rounds: Rounds, *arguments: Any) -> bool:
         device.canary_us = 0.0 if goes else device.canary_us
-        return without(judging, *arguments)
+        return without(rounds, *arguments)
 
-    monkeypatch.setattr(Judging, "is_quiet_without_the_candidate", gone)
+    monkeypatch.setattr(Rounds, "is_quiet_without_the_candidate", gone)
     if goes:
         verdict = judge()
         assert verdict.status is Status.TIMING_INVALID
@@ -171,13 +179,26 @@ def test_a_candidate_whose_work_may_go_on_reads_its_inputs_in_memory_of_its_own(
     judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     regions: dict[str, set[int]] = {}
-    play = Judging.play
+    block = Rounds.block
 
-    def played(judging: Judging, side: str, worker: Worker, calls: int, pair: int) -> BlockSample:
-        regions.setdefault(side, set()).add(id(worker.region))
-        return play(judging, side, worker, calls, pair)
+    def played(rounds: Rounds, side: str, calls: int, pair: int) -> BlockSample:
+        regions.setdefault(side, set()).add(id(rounds.sides[side].region))
+        return block(rounds, side, calls, pair)
 
-    monkeypatch.setattr(Judging, "play", played)
+    monkeypatch.setattr(Rounds, "block", played)
     assert judge().status is Status.CORRECT
     assert [len(found) for found in regions.values()] == [1, 1]
     assert regions["candidate"] != regions["eager"]
+
+
+@pytest.mark.parametrize(("blocks", "marked"), [(3, False), (10_000, True)])
+def test_rounds_of_a_device_that_slowed_itself_down_are_played_again_and_marked_if_it_goes_on(
+    blocks: int, marked: bool, device: Talkative, judge: Callable[[], Verdict]
+) -> None:
+    device.slowed_blocks = blocks
+    verdict = judge()
+    assert verdict.status is Status.CORRECT, verdict.message
+    assert verdict.timing is not None
+    assert ("throttled" in verdict.timing.flags) is marked
+    again = next(gate.evidence for gate in verdict.gates if gate.name == "clock")
+    assert f"{MOST_UNFIT if marked else 2} rounds played again (device: throttled)" in again

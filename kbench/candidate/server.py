@@ -114,6 +114,7 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
         "server": server,
         "worker": program("kbench.candidate.worker"),
         "probe": program("kbench.candidate.probe"),
+        "profiled": program("kbench.candidate.profiled"),
         "build": program("kbench.candidate.build"),
         "pack": pack,
         "unpack": unpack,

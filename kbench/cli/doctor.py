@@ -48,6 +48,7 @@ def command(device: str, do_calibrate: bool, as_json: bool) -> int:
 def probe_lane(rung: str, cache: Path, device: str) -> dict[str, str]:
     """What a lane can do on the device, by doing it."""
     from kbench.errors import KBenchError
+    from kbench.rates import told
     from kbench.referee.client import LaneReferee
 
     try:
@@ -56,9 +57,9 @@ def probe_lane(rung: str, cache: Path, device: str) -> dict[str, str]:
     except KBenchError as error:
         return {"lane": f"does not work: {error}"}
     shared = "works" if found["shared"] else "does not work: outputs could not be read"
-    rates = {f"measured {name}": f"{rate / 1e12:.2f} TB/s" for name, rate in found["peaks"].items()}
-    canary = {"idle canary": f"{found['canary_us']:.0f} us"} if found["peaks"] else {}
-    return {"memory shared into a sandbox": shared, **rates, **canary}
+    measured = {f"measured {name}": told(name, rate) for name, rate in found["rates"].items()}
+    canary = {"idle canary": f"{found['canary_us']:.0f} us"} if found["canary_us"] else {}
+    return {"memory shared into a sandbox": shared, **measured, **canary}
 
 
 def examine(device: str) -> dict[str, dict[str, Any]]:

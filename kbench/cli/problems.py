@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +56,41 @@ def list_problems(suite: Path | None, level: str | None, derived: bool, as_json:
 @command.command(name="show")
 @click.argument("problem_id")
 @click.option("--suite", type=click.Path(path_type=Path))
-def show(problem_id: str, suite: Path | None) -> None:
-    """Source of one problem; on stderr what is known of its costs."""
-    from kbench import registry
-    from kbench.costs import known
+@click.option("--device", default="auto", show_default=True, help="whose roofline: auto, cpu, or cuda:N")
+@click.option("--precision", default="fp32", show_default=True, help="of that roofline: fp32, tf32, bf16 or fp16")
+@click.option(
+    "--results", type=click.Path(path_type=Path, file_okay=False), default="results", show_default=True,
+    help="where baselines are looked for",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True)
+def show(problem_id: str, suite: Path | None, device: str, precision: str, results: Path, as_json: bool) -> None:
+    """Source of one problem; on stderr its costs, where it stands under the device's roofline, and known baselines."""
+    from dataclasses import asdict
 
-    problem = registry.find(registry.discover(suite), problem_id)
-    click.echo(problem.source)
-    for line in cost_lines(known(problem) or {}):
-        click.echo(line, err=True)
+    from kbench import environment, rates, registry
+    from kbench.cli.options import device_from
+    from kbench.costs import known
+    from kbench.errors import ConfigError
+    from kbench.known_times import known_times
+    from kbench.report.console import output
+    from kbench.report.problem import problem_parts
+    from kbench.types import Precision
+
+    if precision not in list(Precision):
+        raise ConfigError(f"--precision {precision}: give {', '.join(Precision)}")
+    problem, device = registry.find(registry.discover(suite), problem_id), device_from(device)
+    if not as_json:
+        click.echo(problem.source)
+    if known(problem) is None:
+        derive_all([problem])
+    costs, times = known(problem) or {}, list(known_times(results, problem))
+    measured = rates.load(environment.cache_folder(), environment.device_key(device))
+    if as_json:
+        told = {"id": problem.id, "source": problem.source, "costs": plain(costs), "rates": measured}
+        click.echo(json.dumps({**told, "baselines": [asdict(one) for one in times]}))
+        return
+    for part in problem_parts(costs, times, measured, device, precision):
+        output(stderr=True).print(part, soft_wrap=True)
 
 
 def derive_all(problems: Sequence[Any]) -> None:
@@ -84,15 +110,6 @@ def plain(found: Any) -> Any:
     if found is None:
         return None
     return {shape: asdict(costs) if costs is not None else None for shape, costs in found.items()}
-
-
-def cost_lines(found: dict[str, Any]) -> Iterator[str]:
-    for shape, costs in found.items():
-        if costs is None:
-            yield f"{shape}: cannot be derived on the meta device"
-            continue
-        operators = ", ".join(f"{n} {name}" for name, n in costs.operators.items())
-        yield f"{shape}: {told(costs)}; largest tensor {costs.peak_bytes / 1e6:.3g} MB; {operators}"
 
 
 def told(costs: Any) -> str:

@@ -19,10 +19,19 @@ import click
 @click.option("--reply", is_flag=True, help="what it answered, refusals too")
 @click.option("--trajectory", is_flag=True, help="an agent's episode, turn by turn")
 @click.option("--turn", type=click.IntRange(min=1), help="this turn of it alone, uncut")
+@click.option(
+    "--profile",
+    "profiled",
+    is_flag=True,
+    help="one call under NVIDIA's ncu, here and now: bandwidth, occupancy, roofline",
+)
+@click.option(
+    "--suite", type=click.Path(path_type=Path), help="--profile: where the problem of a run with --suite lies"
+)
 @click.option("--json", "as_json", is_flag=True)
 def command(
     run: str, attempt: str | None, results: Path, code: bool, log: bool, prompt: bool, reply: bool, trajectory: bool,
-    turn: int | None, as_json: bool,
+    turn: int | None, profiled: bool, suite: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """The table of RUN (a folder, or a name under --results), or one ATTEMPT (level1/019_relu or level1/019_relu#1)."""
     from kbench.codec import encode
@@ -35,9 +44,9 @@ def command(
     records = sorted(latest(stored.records), key=lambda r: (places.get(r.problem_id, len(places)), r.sample))
     wanted = {"solution.py": code, "detail.log": log, "prompt": prompt, "reply.txt": reply}
     if attempt is None:
-        if any(wanted.values()) or trajectory or turn is not None:
+        if any(wanted.values()) or trajectory or turn is not None or profiled:
             raise ConfigError(
-                "--code, --log, --prompt, --reply, --trajectory and --turn are of one attempt: name it too"
+                "--code, --log, --prompt, --reply, --trajectory, --turn and --profile are of one attempt: name it too"
             )
         if as_json:
             click.echo(json.dumps([encode(record) for record in records]))
@@ -45,6 +54,9 @@ def command(
             show_run(output(), stored, records)
         return
     record = find_attempt(records, attempt)
+    if profiled:
+        show_profile(stored, record, suite, as_json)
+        return
     if as_json:
         click.echo(json.dumps(encode(record)))
         return
@@ -52,6 +64,34 @@ def command(
     show_attempt(output(), stored.folder, record, [name for name, asked_for in wanted.items() if asked_for])
     for line in told:
         click.echo(line)
+
+
+def show_profile(run: Any, record: Any, suite: Path | None, as_json: bool) -> None:
+    """The attempt's stored solution under ncu. ConfigError where it cannot be had, or nothing can be said here."""
+    from kbench import costs, environment, keys, rates, registry
+    from kbench.codec import encode
+    from kbench.errors import ConfigError
+    from kbench.evaluate import Session
+    from kbench.profiling import profile
+    from kbench.rejudge import settings_of, still, stored_solution, was_judged
+    from kbench.report.console import output
+    from kbench.report.profile import profile_parts
+
+    keys.hide()
+    if not was_judged(record):
+        raise ConfigError(f"{record.key}: there is no solution in it to profile")
+    problems = {problem.id: problem for problem in registry.discover(suite)}
+    problem = still(problems.get(record.problem_id), record, run)
+    solution, settings = stored_solution(run, record, problem), settings_of(run.info.config)
+    with Session(settings) as session:
+        found = profile(session, problem, solution)
+    if as_json:
+        click.echo(json.dumps([encode(kernel) for kernel in found]))
+        return
+    cost = (costs.known(problem) or {}).get(settings.shapes)
+    measured = rates.load(environment.cache_folder(), environment.device_key(settings.device))
+    for part in profile_parts(found, cost.flops if cost else None, measured, str(settings.precision)):
+        output().print(part, soft_wrap=True)
 
 
 def trajectory_of(folder: Path, record: Any, turn: int | None) -> list[str]:

@@ -58,10 +58,12 @@ class Device(Protocol):
     block_us: float  # how long the largest block is to last
     decoy_bytes: int  # of outputs overwritten after a block, at most
     cache_bytes: int
-    peaks: dict[str, float]  # measured bytes per second of "read", "write", "copy"; empty where they bound nothing
-    peak_bytes_per_s: float | None  # best of measured read, write and copy; None where it is not measured
+    rates: dict[str, float]  # kbench.rates: what it was measured to do
     least_calls: int  # the largest K is at least this, whatever the memory
 
+    @property
+    def peak_bytes_per_s(self) -> float | None: ...  # no call moves its bytes faster; None where no rate is a bound
+    def measure_rates(self) -> dict[str, float]: ...
     def area(self, name: str) -> Area: ...
     def hands(self, pid: int, region: Area) -> Hands: ...
     def settle(self) -> None: ...  # returns when all that the lane asked of the device is done; gives spare memory back
@@ -79,6 +81,7 @@ class Device(Protocol):
     def calls_that_fit(self, input_bytes: int, output_bytes: int) -> int: ...  # of a block; bytes of one call
     def checked_calls(self, answer_bytes: int) -> int: ...  # how many calls' answers may lie in memory at once, 1 to 4
     def conditions(self) -> dict[str, float]: ...  # clocks, temperature and what throttles, where the device tells
+    def marks(self, conditions: dict[str, float]) -> tuple[str, ...]: ...  # the flags of a block taken under them
 
 
 def copy(target: Area, source: Area, offset: int, count: int) -> None:

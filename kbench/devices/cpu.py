@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from kbench.devices import CHECKED_AT_ONCE, Area
 
 FLUSH_FACTOR = 2  # times the last-level cache
 MAX_FLUSH_BYTES = 512 << 20
+RATE_BYTES, RATE_SIDE, RATE_TIMES = 512 << 20, 2048, 5
 _ADD_SEALS = 1033
 _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_FUTURE_WRITE = 1, 2, 4, 16
 _CHUNK_BYTES = 1 << 30
@@ -140,11 +142,23 @@ class Cpu:
     peak_bytes_per_s: float | None = None  # several levels of caches and shared memory: no rate is a bound
 
     def __init__(self) -> None:
-        self.peaks: dict[str, float] = {}
+        self.rates: dict[str, float] = {}
         self.cache_bytes = last_level_cache_bytes()
         size_bytes = min(FLUSH_FACTOR * self.cache_bytes, MAX_FLUSH_BYTES)
         self.buffer = torch.zeros(size_bytes, dtype=torch.uint8)
         self.value = 0
+
+    def measure_rates(self) -> dict[str, float]:
+        """Beyond the caches, and of a square matrix product in fp32; each the best of a few."""
+        source, matrix = torch.ones(RATE_BYTES // 4), torch.ones(RATE_SIDE, RATE_SIDE)
+        target = torch.empty_like(source)
+        kinds: dict[str, tuple[Callable[[], object], int]] = {
+            "read": (lambda: source.sum(), RATE_BYTES),
+            "write": (lambda: target.fill_(2.0), RATE_BYTES),
+            "copy": (lambda: target.copy_(source), 2 * RATE_BYTES),
+            "fp32": (lambda: torch.mm(matrix, matrix), 2 * RATE_SIDE**3),
+        }
+        return {name: amount / shortest_s(action) for name, (action, amount) in kinds.items()}
 
     def area(self, name: str) -> Region:
         return Region(name)
@@ -187,8 +201,20 @@ class Cpu:
     def checked_calls(self, answer_bytes: int) -> int:
         return CHECKED_AT_ONCE
 
+    def marks(self, conditions: dict[str, float]) -> tuple[str, ...]:
+        return ()
+
     def conditions(self) -> dict[str, float]:
         return {}
+
+
+def shortest_s(action: Callable[[], object]) -> float:
+    times = []
+    for _ in range(RATE_TIMES):
+        started = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - started)
+    return min(times)
 
 
 def last_level_cache_bytes() -> int:

@@ -11,13 +11,16 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from kbench.candidate import driver, memory
+from kbench import rates
+from kbench.candidate import driver
 from kbench.devices import CHECKED_AT_ONCE, Area
+from kbench.devices.gpu_rates import bytes_per_s, flops_per_s
+from kbench.devices.ipc import DeviceArea, IpcHands
 from kbench.errors import ConfigError
 
 FLUSH_FACTOR = 3  # times the L2
@@ -39,113 +42,7 @@ LATE_SHARE, LATE_US = (
 )  # that a vigil takes longer; without others' work it took up to 25 us longer on an H200, of 100 vigils
 HOST_COPY_US, FLUSH_US = 15.0, 90.0  # one copy's launch at the most, and a flush at the least
 IDLE_LIMIT_S = 10.0
-PEAK_BYTES = 2 << 30
-
-
-class DeviceArea:
-    """Plain device memory that the lane owns. `fd` is an empty file: on a GPU the ticket alone says where it is."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.address, self.size_bytes = name, 0, 0
-        self.fd = os.memfd_create(f"kbench-{name}", os.MFD_CLOEXEC)
-
-    def allocate(self, size_bytes: int) -> None:
-        self.size_bytes = max(size_bytes, 1)
-        self.address = driver.allocate(self.size_bytes)
-        self.flat = memory.device_bytes(self.address, self.size_bytes)
-
-    def ticket(self) -> dict[str, Any]:
-        return {"bytes": self.size_bytes, "handle": driver.export(self.address)}
-
-    def close(self) -> None:
-        os.close(self.fd)
-        if self.address:
-            torch.cuda.synchronize()
-            driver.free(self.address)
-            self.address = 0
-
-
-class Segment:
-    """A worker's allocation, mapped here."""
-
-    def __init__(self, begin: int, handle: str) -> None:
-        self.begin, self.handle = begin, handle
-        self.address = driver.attach(handle)
-        self.size_bytes = driver.allocation_of(self.address)[1]  # the driver's word, not the worker's
-        self.flat = memory.device_bytes(self.address, self.size_bytes)
-
-    @property
-    def end(self) -> int:
-        return self.begin + self.size_bytes
-
-
-class IpcHands:
-    """Reads and writes a worker's outputs through mappings of its allocator's segments.
-
-    What the worker says of a segment is only which memory it calls by which address. Two segments that share memory or
-    addresses are refused, so that outputs which overlap in fact overlap in address.
-    """
-
-    told = True
-
-    def __init__(self, region: Area) -> None:
-        self.region, self.segments = region, list[Segment]()
-        self.region_begin: int | None = None  # where the worker says its inputs lie; names a fault, decides nothing
-
-    def learn(self, segments: Any) -> bool:
-        """`segments`: [[address, handle], ...] and the region's own address, well-formed. ValueError where they cannot be."""
-        before = {segment.handle for segment in self.segments}
-        self.region_begin = segments["region"]
-        current = {handle for _, handle in segments["held"]}
-        for segment in [s for s in self.segments if s.handle not in current]:
-            self.segments.remove(segment)
-            driver.detach(segment.address)
-        known = {segment.handle: segment.begin for segment in self.segments}
-        for begin, handle in segments["held"]:
-            if known.get(handle, begin) != begin:
-                raise ValueError("one memory under two addresses")
-            if handle not in known:
-                self.segments.append(Segment(begin, handle))
-                known[handle] = begin
-        ordered = sorted(self.segments, key=lambda segment: segment.begin)
-        if any(first.end > second.begin for first, second in pairwise(ordered)):
-            raise ValueError("two memories under one address")
-        return before != current
-
-    def find(self, address: int, size_bytes: int) -> torch.Tensor | None:
-        for segment in self.segments:
-            if segment.begin <= address and address + size_bytes <= segment.end:
-                return segment.flat[address - segment.begin :][:size_bytes]
-        if self.region_begin is not None:
-            offset = address - self.region_begin
-            if offset >= 0 and offset + size_bytes <= self.region.size_bytes:
-                return self.region.flat[offset : offset + size_bytes]
-        return None
-
-    def holds(self, spans: Sequence[tuple[int, int]]) -> bool:
-        return all(self.find(address, size) is not None for address, size in spans if size)
-
-    def read(self, address: int, size_bytes: int) -> torch.Tensor | None:
-        found = self.find(address, size_bytes)
-        return found.clone() if found is not None else None
-
-    def write(self, address: int, data: torch.Tensor) -> bool:
-        found = self.find(address, data.numel())
-        if found is None:
-            return False
-        found.copy_(data)
-        return True
-
-    def in_inputs(self, spans: Sequence[tuple[int, int]]) -> list[bool]:
-        begin = self.region_begin
-        if begin is None:
-            return [False] * len(spans)
-        return [begin < at + size and at < begin + self.region.size_bytes for at, size in spans]
-
-    def close(self) -> None:
-        for segment in self.segments:
-            driver.detach(segment.address)
-        self.segments = []
+THROTTLED = 0xE8  # NVML's bits for hardware slowdown, thermal slowdown (software, hardware) and power brake
 
 
 class Vigil:
@@ -199,9 +96,15 @@ class Cuda:
         vigils = [self.vigil(CALIBRATION_LAUNCHES) for _ in range(9)]
         self.canary_us = statistics.median(1 + vigil.late_us() / CALIBRATION_LAUNCHES for vigil in vigils)
         self.cache_bytes = int(self.properties.L2_cache_size)
-        self.peaks = measured_peaks()
-        self.peak_bytes_per_s: float | None = max(self.peaks.values())
+        self.rates = self.measure_rates()
         self.idle_us = statistics.median(self.probe_us() for _ in range(20))
+
+    @property
+    def peak_bytes_per_s(self) -> float | None:
+        return max(self.rates[name] for name in rates.BYTES)
+
+    def measure_rates(self) -> dict[str, float]:
+        return {**bytes_per_s(), **flops_per_s()}
 
     def area(self, name: str) -> DeviceArea:
         return DeviceArea(name)
@@ -239,6 +142,10 @@ class Cuda:
     def vigil(self, least_us: float) -> Vigil:
         return Vigil(self, least_us)
 
+    def marks(self, conditions: dict[str, float]) -> tuple[str, ...]:
+        slowed = int(conditions.get("throttle_mask", 0)) & THROTTLED
+        return (*(("throttled",) if slowed else ()), *(("shared",) if conditions.get("others") else ()))
+
     def probe_us(self) -> float:
         torch.cuda.synchronize()
         started = time.perf_counter_ns()
@@ -267,12 +174,15 @@ class Cuda:
         return max(1, min(CHECKED_AT_ONCE, int(self.properties.total_memory * ANSWER_SHARE) // max(answer_bytes, 1)))
 
     def conditions(self) -> dict[str, float]:
-        """Clocks in MHz, temperature in degrees Celsius, throttle reasons as NVML's bit mask, processes on the GPU."""
+        """Clocks in MHz, temperature in degrees Celsius, throttle reasons as NVML's bit mask, how many processes of others
+        have the GPU open; none of it where NVML does not tell."""
         if self.nvml is None:
             return {}
         import pynvml
 
+        others = strangers([found.pid for found in pynvml.nvmlDeviceGetComputeRunningProcesses(self.nvml)])
         return {
+            **({"others": float(others)} if others is not None else {}),
             "sm_mhz": float(pynvml.nvmlDeviceGetClockInfo(self.nvml, pynvml.NVML_CLOCK_SM)),
             "memory_mhz": float(pynvml.nvmlDeviceGetClockInfo(self.nvml, pynvml.NVML_CLOCK_MEM)),
             "temperature_c": float(pynvml.nvmlDeviceGetTemperature(self.nvml, pynvml.NVML_TEMPERATURE_GPU)),
@@ -280,27 +190,22 @@ class Cuda:
         }
 
 
-def measured_peaks() -> dict[str, float]:
-    """Bytes per second of reading, writing and copying PEAK_BYTES of device memory, each the best of a few."""
-    source = torch.ones(PEAK_BYTES // 4, device="cuda")
-    target = torch.empty_like(source)
-    kinds: dict[str, tuple[Callable[[], object], int]] = {
-        "read": (lambda: source.sum(), PEAK_BYTES),
-        "write": (lambda: target.fill_(2.0), PEAK_BYTES),
-        "copy": (lambda: target.copy_(source), 2 * PEAK_BYTES),
-    }
-    found = {}
-    for name, (action, moved) in kinds.items():
-        times_ms = []
-        for _ in range(6):
-            begin, end = _event(), _event()
-            begin.record()
-            action()
-            end.record()
-            end.synchronize()
-            times_ms.append(begin.elapsed_time(end))
-        found[name] = moved / (min(times_ms) / 1e3)
-    return found
+def strangers(pids: Sequence[int]) -> int | None:
+    """How many of these processes are neither this lane nor come from the process that started it. None where the lane
+    itself, which has the GPU open, is not among them: NVML's numbers are then those of another PID namespace."""
+    if os.getpid() not in pids:
+        return None
+    return sum(not _descends(pid, os.getppid()) for pid in pids)
+
+
+def _descends(pid: int, ancestor: int) -> bool:
+    while pid > 1 and pid != ancestor:
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            return True  # it has ended since
+        pid = int(stat.rpartition(")")[2].split()[1])
+    return pid == ancestor
 
 
 def _event() -> Any:

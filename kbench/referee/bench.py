@@ -29,7 +29,7 @@ WORKER_MEMORY_SHARE = 0.5
 DECOY_SLOTS = 2
 BRINGINGS = 3
 SMALLEST = 4  # values of K that are there beside the planned ones, for candidates that are slow
-COMPILE_LIMIT_S = 300.0
+REFERENCE_LIMIT_S = 300.0  # torch.compile among them
 
 
 def new_seed() -> int:
@@ -136,9 +136,9 @@ class Bench:
             return self.problem.mode
         return "train" if self.description["training"] else "eval"
 
-    def new_worker(self, box: sandbox.Sandbox | SubServer, side: str) -> Worker:
-        name = f"{side}-{os.urandom(4).hex()}"
-        return Worker(box, self.layout, self.device, self.region_of(side), self.scratch, name, self.memory_bytes)
+    def new_worker(self, box: sandbox.Sandbox | SubServer, side: str, limit_s: float = REFERENCE_LIMIT_S) -> Worker:
+        name, region = f"{side}-{os.urandom(4).hex()}", self.region_of(side)
+        return Worker(box, self.layout, self.device, region, self.scratch, name, self.memory_bytes, limit_s)
 
     def reference(self, side: str, pair: int) -> Worker | None:
         """The reference worker of that side and pair, made on first use; None where the reference fails on that side."""
@@ -148,12 +148,11 @@ class Bench:
             worker = self.new_worker(self.references.server(side), side)
             order = self.load_order(side, self.path, "", "Model", "" if side == "compile" else None)
             try:
-                worker.load(order, COMPILE_LIMIT_S)
+                worker.load(order)
             except (Tamper, WorkerGone, WorkerFailed, TimedOut) as error:
                 worker.close()
                 self.fail(side, str(error))
                 return None
-            worker.freeze()
             self.workers[side, pair] = worker
         return self.workers[side, pair]
 
@@ -169,7 +168,7 @@ class Bench:
         """References give back what they hold, as after a pair; one that cannot takes all of them along, to be made anew."""
         try:
             for worker in self.workers.values():
-                worker.rest(COMPILE_LIMIT_S)
+                worker.rest()
         except (Tamper, WorkerGone, WorkerFailed, TimedOut):
             self.drop_references()
 

@@ -99,7 +99,7 @@ class LaneReferee:
         return found
 
     def probe(self, device: str) -> dict[str, Any]:
-        """What a lane finds on the device: {"shared": bool, "peaks": bytes per second, "canary_us": float}."""
+        """What a lane finds on the device: {"shared": bool, "rates": kbench.rates, "canary_us": float}."""
         return self.ask(do="probe", device=device)
 
     def admit(self, problem: ProblemCase, quick: bool, values_only: bool = False, lanes: int = 1) -> Examined:

@@ -3,7 +3,7 @@
     survey    what problems are built with, and how large they are   -> per problem, or why it cannot be run
               (under the role "facts": what a forward of theirs costs)
     judge     judge one built candidate                              -> a Verdict
-    probe     what works on the device                               -> figures for kbench doctor
+    probe     what works on the device, and how fast it is           -> figures for kbench doctor
     admit     is a problem itself fit to be judged by?               -> findings and tried mutants
     compile   fills Inductor's cache for problems, many at once      -> seconds per problem, or why it failed
 
@@ -28,7 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbench import environment, freezer, sandbox
+from kbench import environment, freezer, rates, sandbox
 from kbench.candidate import protocol
 from kbench.codec import decode, encode
 from kbench.errors import KBenchError, ProblemError, RefereeError
@@ -68,10 +68,10 @@ class Lane:
     def probe(self, request: dict[str, Any]) -> dict[str, Any]:
         """Whether memory of this lane's can be written from inside a sandbox, and what the device was measured to do."""
         from kbench.candidate.probe import PATTERN
-        from kbench.devices import open_device
 
         name = request["device"]
-        device = self.device = self.device or open_device(name)
+        device = self.open_device(name)
+        measured = rates.keep(self.cache, environment.device_key(name), device.measure_rates())
         area = device.area("probe")
         area.allocate(PROBE_BYTES)
         plan = sandbox.Plan(devices=nodes(name), environment=environment.build_environment(name))
@@ -83,7 +83,7 @@ class Lane:
                 protocol.send(channel, {"ticket": area.ticket()})
                 answered = protocol.receive(channel) is not None
             works = answered and bool((area.flat == PATTERN).all())
-            return {"shared": works, "peaks": device.peaks, "canary_us": device.probe_us()}
+            return {"shared": works, "rates": measured, "canary_us": device.probe_us()}
         finally:
             box.close()
             area.close()
@@ -92,13 +92,11 @@ class Lane:
         problem, quick = decode(ProblemCase, request["problem"]), request["quick"]
         self.close_bench()
         references = self.open_references(problem.device)
-        from kbench.devices import open_device
         from kbench.referee.admission import examine
         from kbench.referee.stand import Stand
         from kbench.referee.turns import Turns
 
-        self.device = self.device or open_device(problem.device)
-        stand = Stand(problem, references, self.scratch, self.device)
+        stand = Stand(problem, references, self.scratch, self.open_device(problem.device))
         turns = Turns(self.cache / "turns", problem.device)
         try:
             stand.prepare(compiled=not quick and not request["values_only"], lanes=request["lanes"])
@@ -142,12 +140,9 @@ class Lane:
     def open_bench(self, problem: ProblemCase, compiled: bool) -> None:
         self.close_bench()
         references = self.open_references(problem.device)
-        from kbench.devices import open_device
         from kbench.referee.bench import Bench
 
-        if self.device is None:
-            self.device = open_device(problem.device)
-        bench = Bench(problem, references, self.scratch, self.device)
+        bench = Bench(problem, references, self.scratch, self.open_device(problem.device))
         try:
             bench.prepare(compiled)
         except BaseException:
@@ -183,6 +178,16 @@ class Lane:
             return
         self.box, self.spare = self.spare or self.new_box(plan), self.new_box(plan)
         self.unfilled = True
+
+    def open_device(self, name: str) -> Device:
+        """The lane's one device, which is held to the best that it was ever measured to do."""
+        from kbench import devices
+
+        if self.device is None:
+            self.device = devices.open_device(name)
+            if self.device.rates:
+                self.device.rates = rates.keep(self.cache, environment.device_key(name), self.device.rates)
+        return self.device
 
     def new_box(self, plan: sandbox.Plan) -> sandbox.Sandbox:
         return sandbox.Sandbox(self.rung, plan, self.scratch)

@@ -38,9 +38,11 @@ class Worker:
 
     def __init__(
         self, box: sandbox.Sandbox | SubServer, layout: Layout, device: Device, region: Area, folder: Path, name: str,
-        memory_bytes: int,
+        memory_bytes: int, limit_s: float,
     ) -> None:  # fmt: skip
-        self.layout, self.device, self.region, self.name, self.clone = layout, device, region, name, False
+        """`limit_s` is how long it may take to answer, or for a block."""
+        self.layout, self.device, self.region, self.name = layout, device, region, name
+        self.limit_s = limit_s
         self.go = cpu.Region(f"go-{name}", protocol.GO_BYTES, readable_only=True)
         self.table = cpu.Region(f"table-{name}", layout.table_bytes)
         self.freezer = freezer.create(f"kbench-{os.getpid()}-{name}", memory_bytes)
@@ -61,34 +63,38 @@ class Worker:
             os.close(log)
         self.pid, self.line = spawned.pid, Line(spawned.channel)
         self.hands: Hands = device.hands(self.pid, region)
-        self.frozen = self.armed = self.series = False
+        self.frozen = self.armed = self.series = self.clone = False
         self.weights = ""
 
-    def load(self, order: dict[str, Any], limit_s: float) -> None:
-        self.weights = self.line.ask({"do": "load", **order}, limit_s)["weights"]
+    def load(self, order: dict[str, Any]) -> None:
+        self.weights = self.ask("load", **order)["weights"]
+        self.freeze()
 
-    def put_weights(self, staging: Area, seed: int, limit_s: float) -> None:
-        self.listen(limit_s)
+    def ask(self, do: str, **order: Any) -> dict[str, Any]:
+        """Lets it go, and gives it something to do; it is not frozen when this returns."""
+        self.thaw()
+        return self.line.ask({"do": do, **order}, self.limit_s)
+
+    def put_weights(self, staging: Area, seed: int) -> None:
+        self.listen()
         devices.copy(self.region, staging, 0, self.layout.weight_bytes)
         self.device.settle()
-        self.thaw()
-        own_seed = {"construct_seed": seed} if self.weights == "by_seed" else {}
-        self.line.ask({"do": "weights", **own_seed}, limit_s)
+        self.ask("weights", **({"construct_seed": seed} if self.weights == "by_seed" else {}))
+        self.freeze()
 
-    def arm(self, limit_s: float, series: bool = False) -> None:
+    def arm(self, series: bool = False) -> None:
         """Everything that can be done before a block, or a series of them that ends with one of no call. The next block's
         inputs must not lie in the region yet.
 
         Once armed it hears nothing until its block: a round that is played again finds it so, and a reference whose round
         ended with the candidate's refusal.
         """
-        self.thaw()
         self.armed, self.series = True, series
-        self.line.ask({"do": "arm", "clone": self.clone, "spin": self.device.spins, "series": series}, limit_s)
+        self.ask("arm", clone=self.clone, spin=self.device.spins, series=series)
         self.freeze()
 
     def block(
-        self, slots: Sequence[int], prepare: Callable[[], None], limit_s: float, then: Callable[[], None] = lambda: None
+        self, slots: Sequence[int], prepare: Callable[[], None], then: Callable[[], None] = lambda: None
     ) -> Block:
         """Runs one block of len(slots) calls, once armed. `prepare` fills the region, while nothing of the worker runs;
         `then` is what follows done at once.
@@ -108,24 +114,24 @@ class Worker:
         protocol.wake_word(self.go.address)
         started = time.perf_counter_ns()
         self.thaw()
-        ended = self._wait_done(sequence, seen, started, limit_s)
+        ended = self._wait_done(sequence, seen, started)
         then()
         self.freeze()
         self.line.quiet()
         return Block((ended - started) / 1e3, tuple(slots), self.table.bytes(0, self.layout.table_bytes))
 
-    def listen(self, limit_s: float) -> None:
+    def listen(self) -> None:
         """Ends an arming that no block followed, or a series, by a block of no call."""
         if self.armed:
-            self.block((), lambda: None, limit_s)
+            self.block((), lambda: None)
 
     def _clear_table(self, calls: int) -> None:
         row = protocol.row_bytes(self.layout.max_leaves)
         for call in range(calls):
             protocol.store_word(self.table.address + protocol.TABLE_ROWS_OFFSET + call * row, protocol.UNPUBLISHED)
 
-    def _wait_done(self, sequence: int, seen: int, started: int, limit_s: float) -> int:
-        deadline = started + int(limit_s * 1e9)
+    def _wait_done(self, sequence: int, seen: int, started: int) -> int:
+        deadline = started + int(self.limit_s * 1e9)
         while True:
             word = self._next_word(seen)
             now = time.perf_counter_ns()
@@ -135,7 +141,7 @@ class Worker:
                 raise Tamper("something other than the worker program wrote the done word")
             self.line.quiet()
             if now > deadline:
-                raise TimedOut(f"a block did not end within {limit_s:.0f} s")
+                raise TimedOut(f"a block did not end within {self.limit_s:.0f} s")
 
     def _next_word(self, seen: int) -> int:
         """The done word, once it differs from `seen` or WATCH_S have passed."""
@@ -147,22 +153,27 @@ class Worker:
             pass
         return word.value
 
-    def learn_segments(self, addresses: Sequence[int], limit_s: float) -> bool:
+    def learn_segments(self, addresses: Sequence[int]) -> bool:
         """Asks the worker where its memory lies and maps what is new; whether anything is. Tamper where that cannot be."""
-        self.thaw()
-        answer = self.line.ask({"do": "segments", "addresses": list(addresses)[:256]}, limit_s)
+        answer = self.ask("segments", addresses=list(addresses)[:256])
         self.freeze()
         try:
             return self.hands.learn(answer["segments"])
         except (KeyError, ValueError, OSError) as error:
             raise Tamper(f"the worker's account of its memory cannot be: {error}") from error
 
-    def rest(self, limit_s: float) -> None:
+    def trace(self) -> dict[str, float]:
+        """Microseconds of one call by kind of operator, as its own profiler tells them."""
+        answer = self.ask("trace")
+        self.freeze()
+        found: dict[str, float] = answer.get("operators_us", {})
+        return found
+
+    def rest(self) -> None:
         """Between two uses: gives memory back."""
-        self.listen(limit_s)
+        self.listen()
         self.hands.close()
-        self.thaw()
-        self.line.ask({"do": "rest"}, limit_s)
+        self.ask("rest")
         self.freeze()
 
     def freeze(self) -> None:

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 PIPED_COLUMNS = 160
 
 
-def output() -> Console:
+def output(stderr: bool = False) -> Console:
     from rich.console import Console
 
-    known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else PIPED_COLUMNS, markup=False, emoji=False)  # names are text, also "[/b]"
+    known = (sys.stderr if stderr else sys.stdout).isatty() or "COLUMNS" in os.environ
+    width = None if known else PIPED_COLUMNS
+    return Console(width=width, markup=False, emoji=False, stderr=stderr)  # names are text, also "[/b]"

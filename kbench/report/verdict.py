@@ -10,6 +10,7 @@ from rich.text import Text
 
 from kbench.inert import inert, one_line
 from kbench.types import Speedup, Status, Verdict
+from kbench.words import format_time
 
 DETAIL_LINES = 30
 COLOURS = {Status.CORRECT: "green", Status.INFRA_ERROR: "yellow"}
@@ -23,6 +24,7 @@ FLAG_TEXT = {
     "quick": "quick: one pair of workers, no interval",
     "below_floor": "faster than all of its bytes can move: look whether the problem lets some of them stay unread",
     "throttled": "the GPU slowed itself down (heat or power supply) during some blocks",
+    "shared": "another process had the GPU open during some blocks: its work is in these times",
 }
 
 
@@ -67,6 +69,9 @@ def _timing(verdict: Verdict) -> Iterator[RenderableType]:
         yield Text(f"  {format_speedup(speedup)} {speedup.baseline}", style="bold")
     times = "   ".join(f"{side} {format_time(us)}" for side, us in timing.latency_us.items())
     yield Text(f"  time of a call: {times}")
+    if timing.warm_us:
+        warm = "   ".join(f"{side} {format_time(us)}" for side, us in timing.warm_us.items())
+        yield Text(f"  the same inputs again, so that caches hold them (not scored, not checked): {warm}", style="dim")
     if timing.floor_us:
         reached = timing.floor_us / timing.latency_us["candidate"]
         yield Text(
@@ -79,10 +84,6 @@ def _timing(verdict: Verdict) -> Iterator[RenderableType]:
 def format_speedup(speedup: Speedup) -> str:
     bounds = speedup.interval
     return f"{speedup.value:.3g}x" + (f" [{bounds.low:.3g}, {bounds.high:.3g}]" if bounds is not None else "")
-
-
-def format_time(us: float) -> str:
-    return f"{us:.1f} us" if us < 1000 else f"{us / 1000:.3g} ms"
 
 
 def _gates(verdict: Verdict) -> Table:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from kbench.candidate import driver, memory
-from kbench.devices import cuda
+from kbench.devices import ipc
 
 SIZE = 4096
 
@@ -38,9 +38,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
     return made
 
 
-def hands() -> cuda.IpcHands:
+def hands() -> ipc.IpcHands:
     region: Any = SimpleNamespace(size_bytes=SIZE, flat=torch.full((SIZE,), 7, dtype=torch.uint8))
-    return cuda.IpcHands(region)
+    return ipc.IpcHands(region)
 
 
 def account(*held: tuple[int, str]) -> dict[str, Any]:
