@@ -147,8 +147,8 @@ def _going_on() -> Iterator[str]:
 def _provenance() -> Iterator[str]:
     yield "traces are what the candidate's own process tells; correctness and time do not rest on them, --policy does"
     yield (
-        f"a decoy kernel that takes {provenance.OWN_SHARE:.0%} of a call's time counts as own work under --policy custom: "
-        "it costs what it hides"
+        f"a decoy beside a library that works as long as for the reference counts as own work under --policy custom from "
+        f"{1 - provenance.MOSTLY_LIBRARY:.0%} of a call's time on: it costs what it hides"
     )
     yield "a candidate that knows the trace by its stack can run its own kernel there alone, and the library everywhere else"
     yield "a library that is called by another way than PyTorch's operators (BLAS through ctypes, numpy) counts as own code"

@@ -54,6 +54,21 @@ def flat(output):
     return [output]
 
 
+def counterparts(model, candidate):
+    """Names of the reference's state -> of the candidate's, as kbench found them."""
+    theirs, own = model.state_dict(), candidate.state_dict()
+    if SETTINGS["weights"] != "by_order":
+        return {{name: name for name, value in theirs.items() if name in own and own[name].shape == value.shape}}
+    found = {{}}
+    for kind in (True, False):
+        sides = []
+        for module, state in ((model, theirs), (candidate, own)):
+            parameters = dict(module.named_parameters())
+            sides.append([name for name in state if (name in parameters) == kind])
+        found.update(zip(*sides))
+    return found
+
+
 def main():
     reference, solution = load("reference", REFERENCE), load("solution", SOLUTION)
     dtype = getattr(torch, SETTINGS["precision"])
@@ -62,13 +77,15 @@ def main():
     maker = InputMaker(partial(reference.get_inputs, **SETTINGS["shape"]), SETTINGS["device"], dtype)
     inputs = maker.make(CALL["master_seed"], CALL["input_seed"], CALL["family"], CALL["near_seed"])
     model = constructed(reference.Model, init, CALL["weight_seed"], SETTINGS)
-    if SETTINGS["randomised"]:
-        randomise(model, CALL["weight_seed"], SETTINGS["noise_buffers"])
+    noise, seed = SETTINGS["noise_buffers"], CALL["weight_seed"]
+    by_seed = SETTINGS["weights"] == "by_seed"
+    randomise(model, seed, noise, telltales(reference.Model, init, seed, SETTINGS, noise) if by_seed else None)
     exact = constructed(reference.Model, cast(init, torch.float64), CALL["weight_seed"], SETTINGS | {{"precision": "float64"}})
     exact.load_state_dict(model.state_dict())
     candidate = constructed(getattr(solution, SETTINGS["class_name"]), init, CALL["weight_seed"], SETTINGS)
-    if isinstance(candidate, torch.nn.Module) and SETTINGS["randomised"]:
-        candidate.load_state_dict(model.state_dict(), strict=False)
+    if isinstance(candidate, torch.nn.Module):
+        names, values = counterparts(model, candidate), model.state_dict()
+        candidate.load_state_dict({{own: values[name] for name, own in names.items()}}, strict=False)
     with torch.no_grad():
         expected = flat(exact(*cast(inputs, torch.float64)))
         eager = flat(model(*[i.clone() if isinstance(i, torch.Tensor) else i for i in inputs]))
@@ -116,7 +133,7 @@ def script(
         settings={
             "shape": case.shape, "precision": TORCH_DTYPE[case.precision], "device": case.device, "mode": case.mode,
             "noise_buffers": list(case.noise_buffers), "class_name": solution.class_name,
-            "randomised": verdict.weights != "by_seed",
+            "weights": verdict.weights,
         },
         call={name: getattr(call, name) for name in call.__dataclass_fields__},
     )  # fmt: skip

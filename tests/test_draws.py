@@ -80,3 +80,35 @@ def test_randomised_weights_have_no_telltale_left() -> None:
     assert float(module.bias.detach().std()) > 0.01
     assert bool((module.running_var > 0).all())
     assert int(module.num_batches_tracked) == 0
+
+
+class Told(torch.nn.Module):
+    """Linear layers are random about zero; a norm, a gain between 0.5 and 1.5 and a table are told by their constructor."""
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(features, features)
+        self.norm = torch.nn.BatchNorm1d(features)
+        self.gain = torch.nn.Parameter(torch.rand(features) + 0.5)
+        self.temperature = torch.nn.Parameter(torch.randn(1))
+        self.register_buffer("places", torch.arange(features, dtype=torch.float32))
+
+
+SETTINGS = {"device": "cpu", "mode": "eval", "precision": "float32"}
+
+
+def test_what_a_constructor_gives_away_is_what_is_constant_or_of_one_sign() -> None:
+    names = ["norm.weight", "norm.bias", "norm.running_mean", "norm.running_var", "gain"]
+    for seed in range(20):
+        assert sorted(draws.telltales(Told, [64], seed, SETTINGS, ())) == sorted(names)
+    assert "places" in draws.telltales(Told, [64], 0, SETTINGS, ("places",))
+
+
+def test_telltales_alone_are_randomised_where_the_rest_comes_from_the_seed() -> None:
+    first, second = (draws.constructed(Told, [64], 3, SETTINGS) for _ in range(2))
+    draws.randomise(first, 5, (), ["norm.weight", "gain"])
+    after, before = first.state_dict(), second.state_dict()
+    changed = {name for name, value in after.items() if not torch.equal(value, before[name])}
+    assert changed == {"norm.weight", "gain"}
+    assert bool((after["gain"] < 0).any()) is False  # its name is no norm's
+    assert bool((after["norm.weight"] < 0).any())

@@ -28,6 +28,19 @@ def test_the_same_operators_under_another_name_are_no_own_work() -> None:
     assert gate("custom", renamed) is False
 
 
+def test_own_code_beside_a_library_that_does_as_much_as_for_the_reference_is_no_own_work() -> None:
+    # Of a call's time 30 % runs in own code: a decoy, or Python that looks for a library that is not there.
+    assert gate("custom", EAGER | {"call": 20.0 + 420.0}) is False
+    assert gate("custom", {"call": 440.0, "aten::conv2d": 900.0, "aten::clamp_min": 60.0, "aten::add": 40.0}) is False
+    assert (
+        gate("custom", {"call": 20.0 + 420.0, "aten::convolution": 600.0, "aten::relu": 60.0, "aten::add": 40.0})
+        is True
+    )
+    assert (
+        gate("custom", {"call": 20.0 + 1200.0, **{k: v for k, v in EAGER.items() if k != "call"}}) is True
+    )  # it does most
+
+
 def test_a_fused_tail_behind_a_library_product_is_own_work() -> None:
     assert gate("custom", {"call": 20.0 + 30.0, "aten::convolution": 900.0}) is True
     assert gate("pure", {"call": 20.0 + 30.0, "aten::convolution": 900.0}) is False

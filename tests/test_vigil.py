@@ -96,10 +96,10 @@ def judge(device: Talkative, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     settings = Settings(protocol="quick", policy="any", baselines=("eager",))
     problem = registry.find(registry.discover(), "level1/019_relu")
 
-    def judged() -> Verdict:
-        solution = builtin_solution("builtin/eager", problem)
-        with Session(settings) as session:
-            case = session.case(problem_case(problem, settings), NOTHING_TO_BUILD, solution, settings)
+    def judged(protocol: str = "quick") -> Verdict:
+        solution, wanted = builtin_solution("builtin/eager", problem), replace(settings, protocol=protocol)
+        with Session(wanted) as session:
+            case = session.case(problem_case(problem, wanted), NOTHING_TO_BUILD, solution, wanted)
         return decode(Verdict, lane.judge({"case": encode(case)})["verdict"])
 
     yield judged
@@ -176,19 +176,21 @@ def test_work_that_holds_the_references_up_is_the_candidates_if_it_ends_with_it(
 
 
 def test_a_candidate_whose_work_may_go_on_reads_its_inputs_in_memory_of_its_own(
-    judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
+    judge: Callable[..., Verdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    regions: dict[str, set[int]] = {}
+    regions: dict[tuple[str, int], set[int]] = {}
     block = Rounds.block
 
     def played(rounds: Rounds, side: str, calls: int, pair: int) -> BlockSample:
-        regions.setdefault(side, set()).add(id(rounds.sides[side].region))
+        regions.setdefault((side, pair), set()).add(id(rounds.sides[side].region))
         return block(rounds, side, calls, pair)
 
     monkeypatch.setattr(Rounds, "block", played)
-    assert judge().status is Status.CORRECT
-    assert [len(found) for found in regions.values()] == [1, 1]
-    assert regions["candidate"] != regions["eager"]
+    assert judge("strict").status is Status.CORRECT
+    assert [len(found) for found in regions.values()] == [1] * 6
+    for pair in range(3):
+        assert regions["candidate", pair] != regions["eager", pair]
+        assert regions["candidate", pair] == regions["eager", (pair + 1) % 2]  # they change places
 
 
 @pytest.mark.parametrize(("blocks", "marked"), [(3, False), (10_000, True)])

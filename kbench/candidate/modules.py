@@ -78,20 +78,22 @@ def match_state(module: Any, wanted: Sequence[tuple[str, tuple[int, ...], str]])
     """How the reference's state (name, shape, kind) maps onto the candidate's: a word for the record, and names.
 
     By name where every name is there with its shape; else in order within each kind (parameter, buffer) where the
-    shapes agree one to one; else "by_seed": both sides are constructed from one seed.
+    shapes agree one to one; else "by_seed": both sides are constructed from one seed, and what has the reference's name and
+    shape gets its values beside that.
     """
     if not wanted:
         return "stateless", {}
     own = tensors_of(module)
-    if all(name in own and tuple(own[name].shape) == shape for name, shape, _ in wanted):
-        return "by_name", {name: name for name, _, _ in wanted}
+    named = {name: name for name, shape, _ in wanted if name in own and tuple(own[name].shape) == shape}
+    if len(named) == len(wanted):
+        return "by_name", named
     parameters = {name for name, _ in module.named_parameters()} if isinstance(module, torch.nn.Module) else set()
     pairs: dict[str, str] = {}
     for kind in ("parameter", "buffer"):
         theirs = [(name, shape) for name, shape, its_kind in wanted if its_kind == kind]
         mine = [(n, tuple(t.shape)) for n, t in own.items() if (n in parameters) == (kind == "parameter")]
         if [shape for _, shape in theirs] != [shape for _, shape in mine]:
-            return "by_seed", {}
+            return "by_seed", named
         pairs |= {name: own_name for (name, _), (own_name, _) in zip(theirs, mine, strict=True)}
     return "by_order", pairs
 

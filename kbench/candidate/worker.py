@@ -155,9 +155,9 @@ class Worker:
         self.held = []
         if self.weights == "by_seed":
             self.module = self.call = modules.construct(self.cls, self.init, self.plan | order)
-        elif self.names:
-            values = {self.names[spec["name"]]: self.region.view(spec, 0).clone() for spec in self.plan["state"]}
-            modules.load_weights(self.module, values)
+        if self.names:
+            specs = [spec for spec in self.plan["state"] if spec["name"] in self.names]
+            modules.load_weights(self.module, {self.names[s["name"]]: self.region.view(s, 0).clone() for s in specs})
         return {}
 
     def do_arm(self, order: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ MASTERS = 3
 SEGMENTS = 5  # of a composed draw
 SMALL_DRAW = 4096  # elements; below this a draw is simply made
 NEGATIVE = 0.25  # of a norm's weights
+MANY = 32  # values that do not have one sign by chance
 PATCHES = 3  # elements that tell a near-duplicate from its original
 
 # Operators whose elements are independent and identically distributed, so that segments may be recombined.
@@ -164,21 +165,42 @@ def constructed(cls: Any, init: Sequence[Any], seed: int, settings: dict[str, An
     return module
 
 
-def randomise(module: torch.nn.Module, seed: int, noise_buffers: Sequence[str] = ()) -> None:
-    """New values for every parameter and floating running statistic, in place; variances stay positive.
+def varied(module: torch.nn.Module, noise_buffers: Sequence[str] = ()) -> dict[str, torch.Tensor]:
+    """What `randomise` gives new values: floating parameters and running statistics, other buffers where `noise_buffers` names
+    them."""
+    state = dict(module.named_parameters())
+    for name, buffer in module.named_buffers():
+        if name in noise_buffers or name.endswith(("running_mean", "running_var")):
+            state[name] = buffer
+    return {name: value for name, value in state.items() if value.is_floating_point()}
+
+
+def telltales(
+    cls: Any, init: Sequence[Any], seed: int, settings: dict[str, Any], noise_buffers: Sequence[str]
+) -> list[str]:
+    """Names of what a constructor gives away: the same from two seeds, or many values of one sign, so that a kernel may rest
+    on it."""
+    first, second = (varied(constructed(cls, init, seed + i, settings), noise_buffers) for i in range(2))
+    return [name for name, value in first.items() if torch.equal(value, second[name]) or is_one_sided(value)]
+
+
+def is_one_sided(value: torch.Tensor) -> bool:
+    return value.numel() >= MANY and (bool((value >= 0).all()) or bool((value <= 0).all()))
+
+
+def randomise(
+    module: torch.nn.Module, seed: int, noise_buffers: Sequence[str] = (), only: Sequence[str] | None = None
+) -> None:
+    """New values for every parameter and floating running statistic, or for those in `only`, in place; variances stay positive.
 
     Initialisation leaves telltales (ones in a norm's weight, zeros in its bias): each value is scaled by 1 +- 0.25, and
     what was zero becomes noise of a tenth. A quarter of a norm's weights turn negative: where all are positive, a maximum or
-    any other monotone function can be taken before it. Other buffers only where `noise_buffers` names them.
+    any other monotone function can be taken before it.
     """
     generator = torch.Generator().manual_seed(seed)
-    state = dict(module.named_parameters())
-    for name, buffer in module.named_buffers():
-        if buffer.is_floating_point() and (name in noise_buffers or name.endswith(("running_mean", "running_var"))):
-            state[name] = buffer
     with torch.no_grad():
-        for name, value in state.items():
-            if not value.is_floating_point():
+        for name, value in varied(module, noise_buffers).items():
+            if only is not None and name not in only:
                 continue
             noise = torch.randn(value.shape, generator=generator)
             factor = 1 + 0.25 * noise.clamp(-3, 3)

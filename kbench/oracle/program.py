@@ -119,7 +119,9 @@ class Oracle:
         init_leaves: list[torch.Tensor] = []
         tree, init = tree_of(arguments, leaves), tree_of(self.init, init_leaves)
         self.init_values = init_leaves
-        self.set_weights(self.settings["seed"], randomised=True)
+        noise = self.settings["noise_buffers"]
+        self.telltales = draws.telltales(self.model_class, self.init, self.settings["seed"], self.settings, noise)
+        self.set_weights(self.settings["seed"], "all")
         self.probe_fp64(arguments)
         outputs, mutated, stochastic = self.observe(arguments)
         structure, results = flatten(outputs)
@@ -134,6 +136,7 @@ class Oracle:
             "structure": structure,
             "outputs": [self.output_spec(leaf, pointers) for leaf in results],
             "state": self.state_spec(),
+            "telltales": self.telltales,
             "mutated": mutated,
             "stochastic": stochastic,
             "fp64": self.model64 is not None,
@@ -215,10 +218,12 @@ class Oracle:
         stochastic = any(isinstance(a, torch.Tensor) and not alike(a, b) for a, b in pairs)
         return first, mutated, stochastic
 
-    def set_weights(self, seed: int, randomised: bool) -> None:
+    def set_weights(self, seed: int, randomised: str) -> None:
+        """Constructed from a seed; then "all" of it is randomised, or the "telltales" alone, or "nothing"."""
         self.model = draws.constructed(self.model_class, self.init, seed, self.settings)
-        if randomised:
-            draws.randomise(self.model, seed, self.settings["noise_buffers"])
+        if randomised != "nothing":
+            only = self.telltales if randomised == "telltales" else None
+            draws.randomise(self.model, seed, self.settings["noise_buffers"], only)
         self.state = {name: value.clone() for name, value in self.model.state_dict().items()}
         if self.has_fp64:
             settings = self.settings | {"precision": "float64"}

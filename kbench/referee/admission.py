@@ -81,7 +81,7 @@ class Examiner:
     def run(self, values_only: bool = False) -> None:
         stand = self.stand
         with self.turns.beside():
-            stand.draw(randomised=True)
+            stand.draw("all")
             right = stand.exact(0, 0).double()
             self.facts |= {"rms": float(right.square().mean().sqrt()), "largest": float(right.abs().max())}
         if values_only:
@@ -247,7 +247,7 @@ class Examiner:
     def initial_weights(self) -> None:
         """The same values, and the null solutions, with the weights that the constructor gives."""
         with self.turns.beside():
-            self.stand.draw(randomised=False)
+            self.stand.draw("nothing")
             if not self.values(WHERE_INITIAL):
                 return
         nulls = [mutant for mutant in mutants.in_lane(self.stand) if mutant.group == "null"]

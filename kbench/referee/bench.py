@@ -41,9 +41,10 @@ class Bench:
 
     def __init__(self, problem: ProblemCase, references: References, scratch: Path, device: Device) -> None:
         self.problem, self.references, self.scratch, self.device = problem, references, scratch, device
-        self.region = device.area("region")  # every side reads its inputs in this one place,
-        # but for a candidate whose work may go on while it is stopped: what others get is not to be seen by it
-        self.own_region = device.area("candidate") if device.goes_on else self.region
+        # Inputs lie in one place for every side. Where a candidate's work may go on while it is stopped it has a place of its
+        # own, so that it does not see what others get; candidates and references change places from pair to pair.
+        first = device.area("region")
+        self.regions = (first, device.area("further") if device.goes_on else first)
         self.vigils_us: dict[int, float] = {}  # K -> how long the device is watched after done, where that is known
         self.workers: dict[tuple[str, int], Worker] = {}
         self.failures: dict[str, str] = {}
@@ -87,7 +88,7 @@ class Bench:
             self.description, self.calls[-1] + DECOY_SLOTS, self.device.checked_calls(small.expected_bytes)
         )
         self.oracle.map(self.layout, self.description["arguments"])
-        for region in {id(area): area for area in (self.region, self.own_region)}.values():
+        for region in dict.fromkeys(self.regions):
             region.allocate(self.layout.region_bytes)
         self.bring_us = {
             calls: self.bring_alone_us(calls) for calls in {*self.calls, *range(1, min(self.calls[-1], SMALLEST) + 1)}
@@ -105,17 +106,17 @@ class Bench:
         """How long it takes while no candidate lives; nothing where a stopped candidate does nothing."""
         if not self.device.goes_on:
             return 0.0
-        return min(self.bring(self.region, range(calls)) for _ in range(BRINGINGS))
+        return min(self.bring(self.regions[0], range(calls)) for _ in range(BRINGINGS))
 
     @property
     def stateful(self) -> bool:
         return bool(self.description["mutated"])
 
-    def region_of(self, side: str) -> Area:
-        return self.own_region if side == "candidate" else self.region
+    def region_of(self, side: str, pair: int) -> Area:
+        return self.regions[(pair + (side == "candidate")) % 2]
 
     def load_order(
-        self, side: str, path: str, sha256: str, class_name: str, compile_mode: str | None
+        self, side: str, pair: int, path: str, sha256: str, class_name: str, compile_mode: str | None
     ) -> dict[str, Any]:
         layout, description = self.layout, self.description
         return {
@@ -126,7 +127,7 @@ class Bench:
             "precision": TORCH_DTYPE[self.problem.precision], "device": self.problem.device,
             "tf32": self.problem.precision is Precision.TF32,
             "construct_seed": new_seed(), "max_calls": len(layout.slots), "max_leaves": layout.max_leaves,
-            "table_bytes": layout.table_bytes, "region": self.region_of(side).ticket(),
+            "table_bytes": layout.table_bytes, "region": self.region_of(side, pair).ticket(),
         }  # fmt: skip
 
     @property
@@ -136,8 +137,10 @@ class Bench:
             return self.problem.mode
         return "train" if self.description["training"] else "eval"
 
-    def new_worker(self, box: sandbox.Sandbox | SubServer, side: str, limit_s: float = REFERENCE_LIMIT_S) -> Worker:
-        name, region = f"{side}-{os.urandom(4).hex()}", self.region_of(side)
+    def new_worker(
+        self, box: sandbox.Sandbox | SubServer, side: str, pair: int, limit_s: float = REFERENCE_LIMIT_S
+    ) -> Worker:
+        name, region = f"{side}-{os.urandom(4).hex()}", self.region_of(side, pair)
         return Worker(box, self.layout, self.device, region, self.scratch, name, self.memory_bytes, limit_s)
 
     def reference(self, side: str, pair: int) -> Worker | None:
@@ -145,8 +148,8 @@ class Bench:
         if side in self.failures:
             return None
         if (side, pair) not in self.workers:
-            worker = self.new_worker(self.references.server(side), side)
-            order = self.load_order(side, self.path, "", "Model", "" if side == "compile" else None)
+            worker = self.new_worker(self.references.server(side), side, pair)
+            order = self.load_order(side, pair, self.path, "", "Model", "" if side == "compile" else None)
             try:
                 worker.load(order)
             except (Tamper, WorkerGone, WorkerFailed, TimedOut) as error:
@@ -181,17 +184,17 @@ class Bench:
         self.drop_references()
         if self.oracle is not None:
             self.oracle.close()
-        self.region.close()
-        if self.own_region is not self.region:
-            self.own_region.close()
+        for region in dict.fromkeys(self.regions):
+            region.close()
 
     @property
     def staging(self) -> Area:
         assert self.oracle is not None
         return self.oracle.staging
 
-    def make_weights(self, seed: int, randomised: bool) -> None:
-        """A set of weights from a seed, into staging; the oracle answers with it from now on."""
+    def make_weights(self, seed: int, randomised: str) -> None:
+        """A set of weights from a seed, into staging; the oracle answers with it from now on. Of what was constructed "all" is
+        randomised, or the "telltales" alone (draws.telltales), or "nothing"."""
         assert self.oracle is not None
         targets = [leaf.plain() for leaf in (*self.layout.init, *self.layout.state)]
         self.oracle.ask(do="weights", seed=seed, randomised=randomised, targets=targets)

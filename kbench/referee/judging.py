@@ -36,7 +36,12 @@ COMPILERS_WORDS = (  # of what can only compile on a device: Triton's first call
     "CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct", "RuntimeError: Error building",
     "RuntimeError: PassManager::run failed",
 )  # fmt: skip
+TOLD_NAMES = 4
 EXTRA_PAIRS = 4  # before an accusation that noise could have made
+BY_SEED = (
+    "its weights could be put in neither by name nor by order; those that the reference initialises to a constant, or to one "
+    "sign, are drawn anew and must then be there by name"
+)
 _random = random.SystemRandom()
 
 
@@ -179,11 +184,11 @@ class Judging:
         rounds = self.rounds
         self.new_weights()
         with self.stage("workers"):
-            candidate = self.candidate_worker()
+            candidate = self.candidate_worker(pair)
             rounds.sides = {"candidate": candidate}
             candidate.load(
                 self.bench.load_order(
-                    "candidate", self.path, self.case.sha256, self.case.class_name, self.case.compile_mode
+                    "candidate", pair, self.path, self.case.sha256, self.case.class_name, self.case.compile_mode
                 )
             )
             self.weights, self.freezer = candidate.weights, candidate.freezer.kind
@@ -197,16 +202,16 @@ class Judging:
                     rounds.sides[side] = worker
                     rounds.give_weights(side)
 
-    def candidate_worker(self) -> Worker:
+    def candidate_worker(self, pair: int) -> Worker:
         """A fresh worker from the candidate's server. The server did start; if it is gone, the candidate ended it."""
         limit_s = REFERENCE_LIMIT_S if self.case.builtin else self.case.timeout_s
         try:
-            return self.bench.new_worker(self.box, "candidate", limit_s)
+            return self.bench.new_worker(self.box, "candidate", pair, limit_s)
         except RefereeError as error:
             raise Tamper(f"the candidate's sandbox no longer answers: {error}") from error
 
     def new_weights(self) -> None:
-        self.rounds.new_weights(randomised=self.weights != "by_seed")
+        self.rounds.new_weights("telltales" if self.weights == "by_seed" else "all")
 
     def plan(self) -> Iterator[tuple[int, bool]]:
         """K of each round, and whether there are near-duplicates among its calls.
@@ -254,6 +259,9 @@ class Judging:
         return f"; its last output: {lines[-1][:200]}" if lines else ""
 
     def refuse(self, status: Status, gate: str, evidence: str, detail: str = "") -> Verdict:
+        if status is Status.INCORRECT and self.weights == "by_seed" and self.bench.description["telltales"]:
+            names = ", ".join(self.bench.description["telltales"][:TOLD_NAMES])
+            evidence = f"{evidence}; {BY_SEED}: {names}"
         others = [other for other in self.checks.gates(self.rounds.calls_made) if other.name != gate]
         return self.verdict(status, evidence, (*others, Gate(gate, False, evidence)), detail)
 

@@ -2,7 +2,8 @@
 
 any      whatever is right counts
 custom   own kernels do work (Python's share and the reference's overhead do not count), no torch.compile: much of the time
-         is theirs, or they stand in for operators that the reference calls and the candidate does not
+         is theirs, and the library works less than for the reference; or they stand in for operators that the reference
+         calls and the candidate does not
 pure     no library compute at all
 """
 
@@ -22,6 +23,7 @@ GONE_SHARE = (
 )
 REPLACED_SHARE = 0.03  # of the time of those operators, which fused code may well be faster than
 OTHERS_SHARE = 0.25  # of that time; more of it in other library operators, and they took their place
+ALL_SHARE = 0.9  # of eager's time in the library; who spends as much there has the library do what it does for eager
 MOSTLY_LIBRARY = 0.5  # below this, own code does most of the work whatever Python costs
 LIBRARY_SHARE = 0.05  # pure: at most this share in library operators that compute
 COMPILED = ("CompiledFxGraph", "Torch-Compiled Region", "Inductor", "TorchDynamo")
@@ -124,11 +126,17 @@ def replaces_much(candidate: Shares, eager: Shares | None) -> bool:
     )
 
 
+def library_does_all(candidate: Shares, eager: Shares | None) -> bool:
+    """Whether the library works as long for the candidate as for eager: then own code, however long it runs, does none of it."""
+    return eager is not None and candidate.library_us >= ALL_SHARE * eager.library_us
+
+
 def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
     """The gate of `--policy`, with its evidence labelled as the candidate's own."""
     own_us = _own_us(candidate, eager)
     own_share = own_us / candidate.total_us
-    replaces = stands_in(candidate, eager, own_us) or replaces_much(candidate, eager)
+    does = own_share >= OWN_SHARE and not library_does_all(candidate, eager)
+    does = does or stands_in(candidate, eager, own_us) or replaces_much(candidate, eager)
     library_share = candidate.library_us / candidate.total_us
     told = f"claimed by its process: {own_share:.0%} own code, {library_share:.0%} library"
     told += f" (most in {candidate.top})" if candidate.top else ""
@@ -138,9 +146,10 @@ def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
         return Gate("policy", False, f"{policy}: the trace shows no work at all, so nothing says who did it")
     if candidate.compiled:
         return Gate("policy", False, f"{policy}: the work ran in code that torch.compile made")
-    if policy == "custom" and own_share < OWN_SHARE and library_share > MOSTLY_LIBRARY and not replaces:
+    if policy == "custom" and library_share > MOSTLY_LIBRARY and not does:
         wanted = (
-            f"custom wants own kernels to do {OWN_SHARE:.0%} of the work, or to stand in for operators of the reference"
+            f"custom wants own kernels to do {OWN_SHARE:.0%} of the work that the library does for the reference, or to stand in "
+            "for its operators"
         )
         return Gate("policy", False, f"{wanted}; {told}")
     if policy == "pure" and library_share > LIBRARY_SHARE:

@@ -43,7 +43,7 @@ class Rounds:
         self.last_elapsed: dict[str, float] = {}
         self.calls_made = self.unfit = 0
 
-    def new_weights(self, randomised: bool) -> None:
+    def new_weights(self, randomised: str) -> None:
         with self.stage("oracle"):
             self.weight_seed = new_seed()
             self.bench.make_weights(self.weight_seed, randomised)

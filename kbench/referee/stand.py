@@ -77,7 +77,7 @@ class Stand(Bench):
         """The places of the first call of every family of the group."""
         return range(0, 2 * len(self.families), 2)
 
-    def draw(self, randomised: bool) -> None:
+    def draw(self, randomised: str) -> None:
         """New weights, and the first group's calls; the budgets learn from eager's answers."""
         self.checks.budgets.clear()
         self.weight_seed = new_seed()
