@@ -41,12 +41,6 @@ def add(cache: Path, device_key: str, runs: Iterable[tuple[str, float]]) -> dict
     return own
 
 
-def clear(cache: Path, device_key: str) -> None:
-    stored = _read(cache)
-    stored.pop(device_key, None)
-    write_atomic(cache / FILE, json.dumps({"version": VERSION, "log_ratios": stored}, indent=1))
-
-
 def _read(cache: Path) -> dict[str, dict[str, list[float]]]:
     path = cache / FILE
     if not path.exists():

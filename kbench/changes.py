@@ -47,9 +47,7 @@ class Change:
     change: float | None  # -0.04 is 4 points down, or for a ratio 4 % down
     interval: Interval | None  # of `change`, at LEVEL
     gate_interval: Interval | None  # at the gate's level
-    p: (
-        float | None
-    )  # exact, two-sided: McNemar's, or its sign-flip form where a problem has several samples; rates only
+    p: float | None  # of rates: exact, two-sided, McNemar's, or its sign-flip form where a problem has several samples
     problems: int  # that the figures are over
     unknown: int  # pairs left out because a side lacks the measurement
     lost: int  # of these, pairs that base measured and new did not

@@ -17,7 +17,7 @@ from typing import Any
 from kbench.errors import ConfigError
 from kbench.files import write_atomic
 from kbench.registry import number_of
-from kbench.types import Problem, Record, Status, Timing, Verdict
+from kbench.types import Record, Status, Timing, Verdict
 
 KERNEL_FILE = re.compile(r"level_(\d+)_problem_(\d+)_sample_(\d+)_kernel\.py")
 NEVER_BUILT = (Status.REFUSED, Status.NO_CODE, Status.COMPILE_ERROR)
@@ -180,15 +180,3 @@ def kernel_files(folder: Path) -> list[KernelFile]:
         if (one.level, one.number, one.sample) == (other.level, other.number, other.sample):
             raise ConfigError(f"{folder}: {one.path.name} and {other.path.name} are the same sample; remove one")
     return files
-
-
-def problem_of(file: KernelFile, problems: Sequence[Problem]) -> Problem | None:
-    """The problem with exactly this level and number, 10 never being 1; None where there is none.
-
-    ConfigError where two problems of a level have that number.
-    """
-    named = [p for p in problems if p.level == file.level and number_of(p.id) == file.number]
-    if len(named) > 1:
-        ids = ", ".join(problem.id for problem in named)
-        raise ConfigError(f"{file.path.name}: level {file.level} has several problems {file.number}: {ids}")
-    return named[0] if named else None

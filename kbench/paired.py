@@ -12,18 +12,11 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
-from kbench.stats import SCARCE_EVENTS, binomial_tail, bootstrap_interval, exp, student_t_quantile
+from kbench.stats import SCARCE_EVENTS, bootstrap_interval, exp, student_t_quantile
 from kbench.types import Interval
 
 POWER = 0.8  # the chance with which "would be seen" is meant
 EXACT_STEPS = 2_000_000  # of the sign-flip distribution: about a second
-
-
-def mcnemar_exact(gains: int, losses: int) -> float:
-    """Two-sided exact McNemar test: the chance of a split at least as uneven if gains and losses were equally likely."""
-    if min(gains, losses) < 0:
-        raise ValueError(f"no McNemar test of {gains} gains and {losses} losses")
-    return min(1.0, 2 * binomial_tail(max(gains, losses), gains + losses, 0.5))
 
 
 def sign_flip_p(differences: Sequence[Fraction]) -> float | None:

@@ -99,9 +99,11 @@ def _again(record: Record, run: Run, problem: Problem | None, judge: Judge) -> A
 def still(problem: Problem | None, record: Record, run: Run) -> Problem:
     """The problem that an attempt was judged by. ConfigError where it is not what is here under that name."""
     if problem is None:
-        raise ConfigError("its problem is not here; name the run's suite with --suite")
+        raise ConfigError(f"{record.problem_id}: the problem is not here; name the run's suite with --suite")
     if problem.content_hash != run.info.problems[record.problem_id]:
-        raise ConfigError("its problem has changed since")
+        raise ConfigError(
+            f"{record.problem_id}: the problem has changed since it was judged; check its text out as it was then"
+        )
     return problem
 
 

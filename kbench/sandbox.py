@@ -111,7 +111,7 @@ def library_folder(parent: Path, oracle: bool) -> Path:
         return target
     aside = Path(
         tempfile.mkdtemp(prefix="lib-", dir=parent)
-    )  # it takes its name whole: several sandboxes may start at once
+    )  # takes its name whole: several sandboxes may start at once
     aside.chmod(0o755)
     (aside / "kbench").mkdir()
     shutil.copy(package / "__init__.py", aside / "kbench" / "__init__.py")

@@ -111,18 +111,11 @@ def _log_beta(a: float, b: float) -> float:
 # ---- intervals -------------------------------------------------------------------------------------------------------
 
 
-def wilson_interval(successes: float, n: int, level: float = 0.95) -> Interval | None:
-    """Wilson's score interval for a rate (Wilson 1927; Brown, Cai & DasGupta 2001). None where n is 0.
+def wilson_interval(rate: float, trials: float, level: float = 0.95) -> Interval:
+    """Wilson's score interval for a rate of so many trials (Wilson 1927; Brown, Cai & DasGupta 2001).
 
-    `successes` need not be whole: a mean of n values in [0, 1] is at most as variable as a rate, so the interval of
-    n * mean successes is a safe one for it.
+    Neither need be whole: a mean of n values in [0, 1] is at most as variable as a rate of n trials, so this is safe for it.
     """
-    if not 0 <= successes <= n:
-        raise ValueError(f"{successes} successes of {n}")
-    return None if n == 0 else _wilson(successes / n, n, level)
-
-
-def _wilson(rate: float, trials: float, level: float) -> Interval:
     z = NormalDist().inv_cdf((1 + level) / 2)
     square = z * z
     centre = (rate + square / (2 * trials)) / (1 + square / trials)
@@ -244,7 +237,7 @@ def rate_interval(values: Sequence[float], samples: int = 1, level: float = 0.95
     if n == 0:
         return None
     rate = min(max(math.fsum(values) / n, 0.0), 1.0)
-    return _wilson(rate, _independent_trials(values, rate, samples, level), level)
+    return wilson_interval(rate, _independent_trials(values, rate, samples, level), level)
 
 
 def _independent_trials(values: Sequence[float], rate: float, samples: int, level: float) -> float:

@@ -152,7 +152,7 @@ class BlockSample:
     elapsed_us: float
     conditions: dict[str, float] = field(
         default_factory=dict
-    )  # clocks, temperature, throttling, where the device tells
+    )  # clocks, temperature, throttling: where the device tells
 
     def __post_init__(self) -> None:
         if not 0 <= self.k <= LARGEST:

@@ -14,7 +14,6 @@ from kbench.export import (
     baseline_times,
     eval_results,
     kernel_files,
-    problem_of,
     write_baseline,
     write_eval_results,
 )
@@ -145,19 +144,6 @@ def test_kernels_are_found_by_their_names_in_numerical_order(tmp_path: Path) -> 
         "old_level_1_problem_3_sample_0_kernel.py", "level_1_problem_x_sample_0_kernel.py",
     )  # fmt: skip
     assert [(f.level, f.number, f.sample) for f in kernel_files(tmp_path)] == [(1, 2, 0), (1, 2, 1), (1, 10, 0)]
-
-
-def test_problem_10_is_not_problem_1(tmp_path: Path) -> None:
-    [file] = kernel_files(folder_of(tmp_path, "level_1_problem_10_sample_0_kernel.py"))
-    problems = [problem(i) for i in ("level1/1_a", "level1/010_b", "level2/10_c", "level1/100_d")]
-    assert problem_of(file, problems) == problems[1]
-    assert problem_of(file, problems[:1]) is None
-
-
-def test_a_number_that_two_problems_have_is_refused(tmp_path: Path) -> None:
-    [file] = kernel_files(folder_of(tmp_path, "level_1_problem_1_sample_0_kernel.py"))
-    with pytest.raises(ConfigError, match="several problems 1: level1/1_a, level1/01_b"):
-        problem_of(file, [problem("level1/1_a"), problem("level1/01_b")])
 
 
 def test_two_names_for_one_sample_are_refused(tmp_path: Path) -> None:

@@ -22,15 +22,10 @@ COUNT = st.integers(0, 60)
 
 
 @given(COUNT, COUNT)
-def test_mcnemar_agrees_with_statsmodels(gains: int, losses: int) -> None:
-    expected = tables.mcnemar([[5, gains], [losses, 5]], exact=True).pvalue if gains + losses else 1.0
-    assert paired.mcnemar_exact(gains, losses) == pytest.approx(min(1.0, expected), rel=1e-9)
-
-
-@given(COUNT, COUNT)
 def test_the_sign_flip_test_of_single_samples_is_mcnemars(gains: int, losses: int) -> None:
+    expected = tables.mcnemar([[5, gains], [losses, 5]], exact=True).pvalue if gains + losses else 1.0
     differences = [Fraction(1)] * gains + [Fraction(-1)] * losses + [Fraction(0)] * 3
-    assert paired.sign_flip_p(differences) == pytest.approx(paired.mcnemar_exact(gains, losses), rel=1e-9)
+    assert paired.sign_flip_p(differences) == pytest.approx(min(1.0, expected), rel=1e-9)
 
 
 @given(st.lists(st.tuples(st.integers(-4, 4), st.integers(1, 4)), max_size=9))

@@ -117,5 +117,5 @@ def read_preset(name: str) -> dict[str, Any]:
             raise ConfigError(f"{path}: {key!r} is none of {', '.join(FIELDS)}, or not of its type")
     for key in ("program", "command"):
         if key not in found:
-            raise ConfigError(f"{path}: it has no {key!r}")
+            raise ConfigError(f'{path}: it has no {key!r}; write {key} = "..."')
     return found

@@ -20,7 +20,7 @@ from kbench.files import cannot_write, json_text, write_atomic
 from kbench.models import Reply, Request
 from kbench.types import SCHEMA_VERSION, Snapshot
 
-NAME, WORKDIR, PROGRAM_LOG = "trajectory.jsonl", "workdir.tar", "agent.log"
+NAME, WORKDIR = "trajectory.jsonl", "workdir.tar"
 
 
 def source_name(solution_hash: str) -> str:

@@ -34,9 +34,9 @@ DTYPES = (
 SCALAR = 200  # a Python number; its value stands as a double in the pointer's place
 NOT_A_TENSOR = 201
 
-# One leaf: data pointer, storage pointer, storage bytes, dtype code, ndim, is exactly torch.Tensor, is on a GPU, shape, stride
-LEAF = struct.Struct(f"<QQQIIII{MAX_DIMS}q{MAX_DIMS}q")
-LEAF_HEAD = struct.Struct("<QQQ")
+# One leaf: data pointer, dtype code, ndim, is exactly torch.Tensor, is on a GPU, shape, stride
+LEAF = struct.Struct(f"<QIIII{MAX_DIMS}q{MAX_DIMS}q")
+LEAF_HEAD = struct.Struct("<Q")
 LEAF_BYTES = 192
 ROW_HEAD = struct.Struct("<II")  # leaves of this call's output, structure code
 ROW_HEAD_BYTES = 64
@@ -74,7 +74,7 @@ def state_offset(calls: int, max_leaves: int) -> int:
 
 
 def map_memory(fd: int, size_bytes: int, *, writable: bool, populate: bool = False) -> ctypes.Array[ctypes.c_char]:
-    """The file's first size_bytes as a ctypes array; lives as long as the process. OSError where it cannot be mapped."""
+    """The file's first size_bytes as a ctypes array; mapped until `unmap_memory`. OSError where it cannot be mapped."""
     protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
     flags = mmap.MAP_SHARED | (_MAP_POPULATE if populate else 0)
     address = _libc.mmap(None, size_bytes, protection, flags, fd, 0)

@@ -81,23 +81,20 @@ class Table:
             tail = self.tails.get(key)
             if tail is None:
                 tail = self.tails[key] = self.tail(leaf)
-            storage = leaf.untyped_storage()
-            protocol.LEAF_HEAD.pack_into(self.memory, at, leaf.data_ptr(), storage.data_ptr(), storage.nbytes())
+            protocol.LEAF_HEAD.pack_into(self.memory, at, leaf.data_ptr())
             start = at + protocol.LEAF_HEAD.size
             self.memory[start : start + len(tail)] = tail
         elif isinstance(leaf, (bool, int, float)):
             bits = int.from_bytes(ctypes.c_double(leaf), sys.byteorder)
-            protocol.LEAF.pack_into(self.memory, at, bits, 0, 0, protocol.SCALAR, 0, 1, 0, *[0] * 16)
+            protocol.LEAF.pack_into(self.memory, at, bits, protocol.SCALAR, 0, 1, 0, *[0] * 16)
         else:
-            protocol.LEAF.pack_into(self.memory, at, 0, 0, 0, protocol.NOT_A_TENSOR, 0, 0, 0, *[0] * 16)
+            protocol.LEAF.pack_into(self.memory, at, 0, protocol.NOT_A_TENSOR, 0, 0, 0, *[0] * 16)
 
     def tail(self, leaf: torch.Tensor) -> bytes:
         pad = [0] * (protocol.MAX_DIMS - leaf.ndim)
         plain = type(leaf) in (torch.Tensor, torch.nn.Parameter)
         code = _DTYPE_CODES.get(leaf.dtype, protocol.NOT_A_TENSOR)
-        packed = protocol.LEAF.pack(
-            0, 0, 0, code, leaf.ndim, plain, leaf.is_cuda, *leaf.shape, *pad, *leaf.stride(), *pad
-        )
+        packed = protocol.LEAF.pack(0, code, leaf.ndim, plain, leaf.is_cuda, *leaf.shape, *pad, *leaf.stride(), *pad)
         return packed[protocol.LEAF_HEAD.size :]
 
 

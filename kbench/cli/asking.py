@@ -26,10 +26,8 @@ FACTS = (
     "memory_bytes",
     "l2_bytes",
 )
-STYLES, LANGUAGES = (
-    ("zero-shot", "one-shot", "few-shot"),
-    ("auto", "cuda", "triton", "cpp"),
-)  # as in prompts, not imported here
+# As in prompts, which are not imported here.
+STYLES, LANGUAGES = ("zero-shot", "one-shot", "few-shot"), ("auto", "cuda", "triton", "cpp")
 
 
 def asking_options(function: F) -> F:

@@ -1,4 +1,4 @@
-"""kbench eval: judge one kernel in hand."""
+"""kbench eval: judge one kernel in hand, or a folder of stored replies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from kbench.cli.options import judging_options, run_options, settings_from, warn
 
 @click.command(name="eval")
 @click.argument("folder", required=False, metavar="[RUN_OR_DIR]")
-@click.option("--solution", help="one kernel in hand: a file that defines ModelNew, or builtin/eager, builtin/compile")
+@click.option(
+    "--solution",
+    help="one kernel in hand: a file that defines ModelNew, or builtin/eager, builtin/compile, builtin/compile-max-autotune",
+)
 @click.option(
     "--problem-id",
     "--problem",
@@ -39,6 +42,10 @@ def command(folder: str | None, solution: str | None, repro: Path | None, **flag
     keys.hide()  # judging asks nobody
     if (folder is None) == (solution is None):
         raise ConfigError("give a folder of solutions, or --solution FILE --problem ID")
+    if repro is not None and (folder is not None or flags["run_id"]):
+        raise ConfigError(
+            "--repro is of one solution in hand: give --solution and --problem, without RUN_OR_DIR and --run-id"
+        )
     if folder is not None:
         from kbench.cli.run import run_model
         from kbench.models.replay import Replay

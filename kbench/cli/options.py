@@ -30,7 +30,7 @@ class Number(click.FloatRange):
 
 
 def judging_options(function: F) -> F:
-    """--device, --shapes, --precision, --protocol, --quick, --policy, --baseline, --timeout, --require-sandbox."""
+    """--suite, --device, --shapes, --precision, --protocol, --quick, --policy, --baseline, --timeout, --require-sandbox."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -39,7 +39,7 @@ def judging_options(function: F) -> F:
 _OPTIONS = (
     click.option("--suite", type=click.Path(path_type=Path), help="a KernelBench checkout in place of kbench's own problems"),
     click.option("--device", default="auto", show_default=True, help="auto, cpu, or cuda:N; auto is the first GPU, else the CPU"),
-    click.option("--shapes", default="auto", show_default=True, 
+    click.option("--shapes", default="auto", show_default=True,
                  help="auto, full, medium, small or odd; auto is full on a GPU of 80 GB, medium on a smaller one, small on a CPU"),
     click.option("--precision", type=click.Choice([p.value for p in Precision]), default="fp32", show_default=True),
     click.option("--protocol", type=click.Choice(list(PROTOCOLS)), default="strict", show_default=True),

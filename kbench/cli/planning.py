@@ -102,7 +102,9 @@ class Unopened:
         self.name, self.settings = name, settings_of(flags)
         self.provider, _, self.model = name.partition("/")
         if self.provider not in DEFAULT_MAX_TOKENS:
-            raise ConfigError(f"{name} cannot be asked")
+            raise ConfigError(
+                f"{name} cannot be asked; give a model behind an API: {', '.join(DEFAULT_MAX_TOKENS)}/NAME"
+            )
         self.max_tokens = self.settings.max_tokens or DEFAULT_MAX_TOKENS[self.provider]
 
 

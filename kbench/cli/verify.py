@@ -23,7 +23,7 @@ import click
 )
 @click.option("--trajectories", is_flag=True, help="judge every state of agents' episodes again, without a model")
 @click.option("--json", "as_json", is_flag=True)
-def command(run: str, results: Path, suite: Path | None, count: int, trajectories: bool, as_json: bool) -> int:  # fmt: skip
+def command(run: str, results: Path, suite: Path | None, count: int, trajectories: bool, as_json: bool) -> int:
     """Derive every time and speed-up from the raw blocks again, the summary from the records, and check hashes,
     completeness, protocol and sandbox. Exit 1 where anything differs. What was found is kept in the run's
     verification.json, where the leaderboard looks."""

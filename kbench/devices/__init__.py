@@ -42,7 +42,7 @@ class Hands(Protocol):
 class Vigil(Protocol):
     """The device at work for the lane without a pause, so that nobody else's work can be done there unseen."""
 
-    probe_us: float  # how long a short canary took before it, while all other processes stood frozen
+    probe_us: float  # how long a short canary took before it, right after done; every other process stands frozen
 
     def has_ended(self) -> bool: ...  # whether the lane's work is done: from then on it is blind
     def late_us(self) -> float: ...  # how much longer it took than alone on the device, when it has ended

@@ -32,14 +32,9 @@ CANARY_LAUNCHES = 4
 CANARY_LIMIT = 1.5  # times what it usually takes: 350 us on an H200, 415 at the most of 300
 CANARY_SURE_US = 1_500.0  # and no less than this while little is known of what is usual
 CALIBRATION_LAUNCHES = 64
-HELD_SHARE, HELD_US = (
-    0.03,
-    150.0,
-)  # more of what bringing inputs in takes; without others' work it took up to 127 us more
-LATE_SHARE, LATE_US = (
-    0.005,
-    80.0,
-)  # that a vigil takes longer; without others' work it took up to 25 us longer on an H200, of 100 vigils
+# What bringing inputs in may take more, and a vigil. Without others' work it was up to 127 us and 25 us, 200 and 100 times on an H200.
+HELD_SHARE, HELD_US = 0.03, 150.0
+LATE_SHARE, LATE_US = 0.005, 80.0
 HOST_COPY_US, FLUSH_US = 15.0, 90.0  # one copy's launch at the most, and a flush at the least
 IDLE_LIMIT_S = 10.0
 THROTTLED = 0xE8  # NVML's bits for hardware slowdown, thermal slowdown (software, hardware) and power brake

@@ -1,6 +1,6 @@
 """The oracle's process where a problem itself is on trial: the same requests, and answers of wrong forwards.
 
-outline    which wrong forwards there are: what can be altered, what every leaf and state tensor allows
+outline    which wrong forwards there are: what can be altered
 variant    eager's answer of one of them, into the expected area
 same       whether that forward is the right one after all: in fp64, to within an ulp of the outputs' dtype
 repeat     whether one call made twice gives the same bits

@@ -1,7 +1,9 @@
 """The oracle's process: serves the lane's requests on one problem. Runs in the reference sandbox; knows seeds, no verdicts.
 
-describe   load the problem, say what its inputs, outputs and state are
-weights    make a set of weights from a seed, into the weights area
+describe   load the problem, say what its inputs, outputs and state are, and how long a call takes
+map        where the lane's areas lie
+time       how long a call takes, once more
+weights    make a set of weights from a seed, into the staging area
 fill       make inputs from seeds, into slots of the staging area
 expect     fp64 and eager answers for the calls the lane chose, into the expected area
 rows       the same for one row of many calls, where the problem treats the rows of a batch alike and apart
@@ -139,7 +141,6 @@ class Oracle:
             "telltales": self.telltales,
             "mutated": mutated,
             "stochastic": stochastic,
-            "fp64": self.model64 is not None,
             "training": self.model.training,
             "batch": 0 if mutated or stochastic else self.batch(arguments),
         }

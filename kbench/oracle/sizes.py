@@ -14,9 +14,8 @@ from kbench.candidate.worker import flatten
 from kbench.oracle import draws
 from kbench.oracle.program import load_problem, spec_of, tree_of
 
-SIZING_LIMIT_S = (
-    20.0  # a long LSTM takes minutes on the meta device, step by step; its size is then unknown, and it is judged
-)
+# a long LSTM takes minutes on the meta device, step by step; its size is then unknown, and it is judged
+SIZING_LIMIT_S = 20.0
 
 
 def survey(request: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ LONE_ROUNDS = 2  # of one call each, a repeat
 ORACLE_BLOCKS = 20  # that the oracle's seconds are spread over
 ORACLE_COST = 5.0  # times a call: an expected output, in fp64
 GATES = ("wire", "structure", "inputs", "values", "state", "decoys", "clock", "policy")  # that a correct verdict passed
-MIN_SLOTS = 6  # input slots that any problem gets: four calls of the largest block, two decoys
+MIN_SLOTS = 6  # input slots that a problem gets on a CPU at least: four calls of the largest block, two decoys
 
 
 @dataclass(frozen=True, slots=True)

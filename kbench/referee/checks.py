@@ -27,13 +27,12 @@ _random = random.SystemRandom()
 
 
 class Checks:
-    """Gathers evidence over a judging. Every method raises outputs.Wrong at the first failure."""
+    """Gathers evidence over a judging. What looks at a candidate's block raises outputs.Wrong at the first failure."""
 
     def __init__(self, bench: Bench, protocol: Protocol, stage: Stages) -> None:
         self.bench, self.stage = bench, stage
-        self.budgets: dict[
-            tuple[str, str], compare.Budget
-        ] = {}  # by output and value family: eager is not alike in all
+        # By output and value family: eager is not alike in all.
+        self.budgets: dict[tuple[str, str], compare.Budget] = {}
         self.checked = self.sliced = self.blocks = self.state_checks = self.decoys = 0
         self.mismatch: Mismatch | None = None
         self.failed_call: FailedCall | None = None
@@ -245,10 +244,8 @@ class Checks:
                 if spent and spent + item.leaf.size_bytes > self.bench.device.decoy_bytes:
                     return
                 spent += item.leaf.size_bytes
-                self.decoys += 1
-                outputs.leave_decoy(
-                    worker.hands, item, other if len(donors) > 1 else other.flip(0) if other.ndim else other
-                )
+                decoy = other if len(donors) > 1 else other.flip(0) if other.ndim else other
+                self.decoys += outputs.leave_decoy(worker.hands, item, decoy)
 
     def disturb(self, worker: Worker, rows: list[list[Published]]) -> None:
         """The same for a reference worker, so that its memory has the candidate's history."""
@@ -262,6 +259,9 @@ class Checks:
         """Evidence so far. A gate that has seen nothing has not passed."""
         shapes = ", ".join(f"{leaf.dtype}{list(leaf.shape)}" for leaf in self.bench.layout.outputs)
         seen = self.blocks > 0
+        memory = any(
+            leaf.size_bytes and leaf.dtype != "scalar" and not leaf.aliases_input for leaf in self.bench.layout.outputs
+        )
         share = max(
             (f.candidate / f.budget for b in self.budgets.values() for f in b.figures() if f.budget), default=0.0
         )
@@ -279,7 +279,7 @@ class Checks:
             Gate("inputs", seen or None, f"unchanged in all {calls} calls, compared bit for bit"),
             Gate("values", self.checked > 0 or None, values),
             Gate("state", (self.state_checks > 0 or not self.bench.layout.state) or None, state),
-            Gate("decoys", self.decoys > 0 or None, f"{self.decoys} outputs overwritten with other calls' answers"),
+            Gate("decoys", self.decoys > 0 or not memory or None, f"{self.decoys} outputs overwritten with other calls' answers"),
         )  # fmt: skip
 
 

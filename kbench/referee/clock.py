@@ -32,9 +32,8 @@ from kbench.types import BlockSample, Speedup, Timing
 Figures = np.ndarray[Any, np.dtype[np.float64]]
 SHRINKS = 1.5  # a call that takes so much longer in small blocks than in large ones, in every pair
 FAST_SHARE = 0.1  # of a CPU's blocks; the median of a GPU's
-MOST_OVERHEAD = (
-    0.5  # of a block; more is a disturbed machine's, and would make what is left of a call as small as one likes
-)
+# of a block; more is a disturbed machine's, and would make what is left of a call as small as one likes
+MOST_OVERHEAD = 0.5
 OVERHEAD_SHARE = 0.2  # of the longest block; where it is more the timing is marked
 MIN_CALLS, MAX_CALLS = 4, 512
 LATENCY_BOUND_US = 10.0

@@ -108,7 +108,7 @@ class Weighed:
     refusal: str
     non_finite: (
         torch.Tensor | None
-    )  # mask of the elements that are not finite where they should be, or the other way round
+    )  # mask of the elements that are finite where they should not be, or the other way round
     errors: Errors | None  # None where non-finite elements decided
 
 
@@ -177,7 +177,7 @@ def outside_budget(actual: torch.Tensor, exact: torch.Tensor, budget: Budget) ->
     """Mask of the elements that break the max metric, or of the worst one where only a norm is broken."""
     finite = exact.isfinite()
     rms = float(exact[finite].square().mean().sqrt()) if bool(finite.any()) else 1.0
-    scaled = (actual.double() - exact).abs() / exact.abs().clamp_min(max(rms, 1e-300))
+    scaled = (actual.double() - exact).abs() / exact.abs().clamp_min(max(rms, TINY))
     scaled = torch.where(finite, scaled, torch.zeros_like(scaled))
     mask = ~(scaled <= budget.limits()[2])
     return mask if bool(mask.any()) else scaled == scaled.max()

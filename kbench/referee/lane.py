@@ -1,4 +1,6 @@
-"""The lane process: one a device. Serves the driver's requests over a socket; judges; never runs problem or candidate code.
+"""The lane process, one a device, or one a job of `problems check --jobs`: serves the driver's requests over a socket and judges.
+
+It never runs problem or candidate code.
 
     survey    what problems are built with, and how large they are   -> per problem, or why it cannot be run
               (under the role "facts": what a forward of theirs costs)

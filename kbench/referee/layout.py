@@ -15,7 +15,6 @@ from kbench.candidate import protocol
 
 ALIGNMENT = 256
 SKEW = 4096 + 256  # between slots: the same element of two slots must not always fall into the same cache set
-MAX_SLOTS = 1024
 ITEM_BYTES = {
     "float64": 8, "int64": 8, "complex64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
     "complex128": 16, "bool": 1, "uint8": 1, "int8": 1, "scalar": 8,
@@ -116,9 +115,7 @@ class Layout:
     answers: tuple[tuple[Answer, ...], ...]  # per checked call, per output
     state_answers: tuple[Answer, ...]
     index_answers: tuple[Leaf, ...]  # where an index output of the candidate is put for the oracle, per output
-    row_answers: tuple[
-        Answer, ...
-    ]  # per output, for one row of each of many calls; empty where rows do not stand alone
+    row_answers: tuple[Answer, ...]  # per output, one row of each of many calls; empty where rows do not stand alone
     expected_bytes: int
     weight_bytes: int
     on_gpu: bool

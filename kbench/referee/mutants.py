@@ -19,7 +19,7 @@ Made = Callable[[Stand, int, int], torch.Tensor | None]  # stand, place, output 
 TAIL_SHARE = 16  # a tail is the last 1/16 of an axis, at least one
 SKIPPED_SHARE = 0.01
 ROUNDINGS = ("bfloat16", "float16", "tf32")
-SAMPLED = 4  # weights that are tried zeroed, and as constructed: so many each
+SAMPLED = 4  # weights that are tried zeroed, and as many as constructed
 
 
 @dataclass(frozen=True, slots=True)

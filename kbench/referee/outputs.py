@@ -69,7 +69,7 @@ def _row(layout: Layout, structure: int, table: bytes, call: int) -> list[Publis
 
 def _leaf(layout: Layout, table: bytes, at: int, call: int, index: int) -> Published:
     wanted, name = layout.outputs[index], output_name(layout, index)
-    address, _, _, code, ndim, plain, on_gpu, *rest = protocol.LEAF.unpack_from(table, at)
+    address, code, ndim, plain, on_gpu, *rest = protocol.LEAF.unpack_from(table, at)
     if wanted.dtype == "scalar":
         if code != protocol.SCALAR:
             raise Wrong(Status.INCORRECT, "structure", f"{name} is no number where a Python number was expected")
@@ -130,18 +130,19 @@ def row(item: Published, index: int) -> Published:
     return Published(item.call, item.output, leaf, item.address + index * item.leaf.stride[0] * ITEM_BYTES[leaf.dtype])
 
 
-def leave_decoy(hands: Hands, item: Published, other: torch.Tensor) -> None:
-    """Overwrites an output with another call's answer: plausible and wrong, where the allocator will hand it out again."""
+def leave_decoy(hands: Hands, item: Published, other: torch.Tensor) -> bool:
+    """Overwrites an output with another call's answer: plausible and wrong, where the allocator will hand it out again. Whether
+    it did."""
     if item.number is not None or item.leaf.aliases_input or not item.leaf.size_bytes:
-        return
+        return False
     if item.leaf.extent == item.leaf.elements and other.stride() == item.leaf.stride:
         raw = other.as_strided((item.leaf.extent,), (1,)).view(torch.uint8)
     else:  # a view with gaps: what lies in them stays
         raw = hands.read(item.address, item.leaf.size_bytes)
         if raw is None:
-            return
+            return False
         raw.view(getattr(torch, item.leaf.dtype)).as_strided(item.leaf.shape, item.leaf.stride).copy_(other)
-    hands.write(item.address, raw)
+    return hands.write(item.address, raw)
 
 
 def states(layout: Layout, table: bytes) -> list[Published | None]:
@@ -149,7 +150,7 @@ def states(layout: Layout, table: bytes) -> list[Published | None]:
     base = protocol.state_offset(len(layout.slots), layout.max_leaves)
     found: list[Published | None] = []
     for i, wanted in enumerate(layout.state):
-        address, _, _, code, ndim, _, _, *rest = protocol.LEAF.unpack_from(table, base + i * protocol.LEAF_BYTES)
+        address, code, ndim, _, _, *rest = protocol.LEAF.unpack_from(table, base + i * protocol.LEAF_BYTES)
         fits = code < len(protocol.DTYPES) and ndim == len(wanted.shape) and tuple(rest[:ndim]) == wanted.shape
         if not fits or protocol.DTYPES[code] not in ITEM_BYTES:
             found.append(None)

@@ -15,12 +15,10 @@ from kbench.types import Gate
 
 OWN_SHARE = 0.10  # custom: at least this share of a call's time in own code, above what eager's Python costs
 PLAIN_SHARE = 0.3  # so much of it is own code whatever the machine did meanwhile; with less, one trace does not decide
-STAND_IN_SHARE = (
-    0.01  # of a call's time in own code that stands in for operators of the reference, beside a large product
-)
-GONE_SHARE = (
-    0.02  # of eager's time, that those operators take at least; a wrapper that only calls another operator takes less
-)
+# of a call's time in own code that stands in for operators of the reference, beside a large product
+STAND_IN_SHARE = 0.01
+# of eager's time, that those operators take at least; a wrapper that only calls another operator takes less
+GONE_SHARE = 0.02
 REPLACED_SHARE = 0.03  # of the time of those operators, which fused code may well be faster than
 OTHERS_SHARE = 0.25  # of that time; more of it in other library operators, and they took their place
 ALL_SHARE = 0.9  # of eager's time in the library; who spends as much there has the library do what it does for eager

@@ -1,4 +1,4 @@
-"""The sandbox of the problems' own code: one for all problems of a lane, since importing torch and Inductor takes 2 s and 4 s.
+"""The sandbox of the problems' own code: one for all problems of a lane, since importing torch and Inductor takes 2 s and 3 s.
 
 Its oracles, reference workers and baselines in a candidate's place are one-shot processes, forked from a server that has imported
 torch, or from a second one that has Inductor's machinery loaded too. No candidate's code ever runs in it.

@@ -34,15 +34,14 @@ class Block:
 
 
 class Worker:
-    """One candidate or reference process. `freezer` and `table` are its own and end with it; `region` is every side's."""
+    """One candidate or reference process. `freezer` and `table` are its own and end with it; `region`, where its inputs come, is not."""
 
     def __init__(
         self, box: sandbox.Sandbox | SubServer, layout: Layout, device: Device, region: Area, folder: Path, name: str,
         memory_bytes: int, limit_s: float,
     ) -> None:  # fmt: skip
         """`limit_s` is how long it may take to answer, or for a block."""
-        self.layout, self.device, self.region, self.name = layout, device, region, name
-        self.limit_s = limit_s
+        self.layout, self.device, self.region, self.limit_s = layout, device, region, limit_s
         self.go = cpu.Region(f"go-{name}", protocol.GO_BYTES, readable_only=True)
         self.table = cpu.Region(f"table-{name}", layout.table_bytes)
         self.freezer = freezer.create(f"kbench-{os.getpid()}-{name}", memory_bytes)
