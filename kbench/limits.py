@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kbench.devices import CHECKED_AT_ONCE
 from kbench.referee import clock, provenance
 from kbench.referee.case import PROTOCOLS, Protocol
 
@@ -45,7 +46,7 @@ def checked(protocol: Protocol, call_us: float = CALL_US) -> Checked:
     from kbench.devices.cpu import Cpu
 
     planned = clock.plan_calls(call_us, clock.MAX_CALLS, Cpu.block_us, Cpu.least_calls)
-    a_block = protocol.checks_a_block(call_us)
+    a_block = min(protocol.checks_a_block(call_us), CHECKED_AT_ONCE)
     blocks = [*SETTLING_CALLS, planned[-1], *protocol.timed_rounds(planned)]
     whole = sum(min(k, a_block) for k in blocks)
     return Checked(
