@@ -25,7 +25,7 @@ WAITING = 1024  # replies that may wait to be judged; each is a few hundred kB a
 BROKEN_TRIES = 6  # times that a reply is asked for again after it broke off
 FIRST_PAUSE_S = 1.0  # before the first of them; twice as long before each further one
 DRAIN_S = 60.0  # that replies in flight get to end, where a mistake of ours stops the run
-# a thread that wrote a line to a file waits this long for the interpreter, and not 5 ms, ten times a reply
+# A thread that wrote a line to a file waits this long for the interpreter, and not 5 ms, ten times a reply
 SWITCH_S = 0.0005
 OUTAGE = 10  # failures in a row, over all requests, after which no more are sent
 

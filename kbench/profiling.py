@@ -17,6 +17,7 @@ from kbench.errors import ConfigError, ProblemError, RefereeError
 from kbench.evaluate import Session, problem_case
 from kbench.processes import one_shot
 from kbench.referee.case import TORCH_DTYPE, ProblemCase
+from kbench.referee.references import FILE
 from kbench.types import Precision, Problem, Solution
 
 LIMIT_S = 600.0
@@ -73,14 +74,17 @@ def profile(session: Session, problem: Problem, solution: Solution) -> list[Kern
     build = session.build(case, solution)
     if build.folder is None:
         raise ProblemError(f"{problem.id}: the solution does not build here: {build.error}")
+    folder = session.scratch / "profiled"
+    folder.mkdir(exist_ok=True)
+    (folder / FILE).write_text(case.source, encoding="utf-8")
     plan = sandbox.Plan(
-        build=build.folder or None, devices=sandbox.gpu_nodes(), environment=environment.build_environment(settings.device),
-        visible=(_installed_in(ncu),),
+        build=build.folder or None, problem=str(folder), oracle=True, devices=sandbox.gpu_nodes(),
+        environment=environment.build_environment(settings.device), visible=(_installed_in(ncu),),
     )  # fmt: skip
     box = sandbox.Sandbox(session.rung, plan, session.scratch)
     try:
         box.wait_ready()
-        text = _run(box, order(case, solution, ncu, box.build_path), session.scratch / "ncu.log")
+        text = _run(box, order(case, solution, ncu, box), session.scratch / "ncu.log")
     finally:
         box.close()
     found = list(kernels(text))
@@ -89,10 +93,10 @@ def profile(session: Session, problem: Problem, solution: Solution) -> list[Kern
     return found
 
 
-def order(case: ProblemCase, solution: Solution, ncu: str, build_path: str) -> dict[str, object]:
+def order(case: ProblemCase, solution: Solution, ncu: str, box: sandbox.Sandbox) -> dict[str, object]:
     return {
-        "ncu": [ncu, *OPTIONS], "reference": case.source, "shape": case.shape, "device": case.device,
-        "path": "" if solution.builtin else f"{build_path}/{SOLUTION_FILE}", "class_name": solution.class_name,
+        "ncu": [ncu, *OPTIONS], "problem": f"{box.problem_path}/{FILE}", "shape": case.shape, "device": case.device,
+        "path": "" if solution.builtin else f"{box.build_path}/{SOLUTION_FILE}", "class_name": solution.class_name,
         "compile": solution.compile_mode, "mode": case.mode, "precision": TORCH_DTYPE[case.precision],
         "tf32": case.precision is Precision.TF32, "construct_seed": 0,
     }  # fmt: skip

@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 
 from kbench import evaluate
+from kbench.candidate import modules
 from kbench.evaluate import Settings
 from kbench.referee.case import TORCH_DTYPE
 from kbench.types import Problem, Solution, Verdict
@@ -31,6 +32,9 @@ SOLUTION = {solution!r}
 # ---- how kbench draws inputs and weights ----
 {draws}
 
+# ---- how kbench finds where weights go ----
+{matching}
+
 # ---- the failed call ----
 SETTINGS = {settings!r}
 CALL = {call!r}
@@ -54,21 +58,6 @@ def flat(output):
     return [output]
 
 
-def counterparts(model, candidate):
-    """Names of the reference's state -> of the candidate's, as kbench found them."""
-    theirs, own = model.state_dict(), candidate.state_dict()
-    if SETTINGS["weights"] != "by_order":
-        return {{name: name for name, value in theirs.items() if name in own and own[name].shape == value.shape}}
-    found = {{}}
-    for kind in (True, False):
-        sides = []
-        for module, state in ((model, theirs), (candidate, own)):
-            parameters = dict(module.named_parameters())
-            sides.append([name for name in state if (name in parameters) == kind])
-        found.update(zip(*sides))
-    return found
-
-
 def main():
     reference, solution = load("reference", REFERENCE), load("solution", SOLUTION)
     dtype = getattr(torch, SETTINGS["precision"])
@@ -84,7 +73,9 @@ def main():
     exact.load_state_dict(model.state_dict())
     candidate = constructed(getattr(solution, SETTINGS["class_name"]), init, CALL["weight_seed"], SETTINGS)
     if isinstance(candidate, torch.nn.Module):
-        names, values = counterparts(model, candidate), model.state_dict()
+        values, parameters = model.state_dict(), dict(model.named_parameters())
+        kinds = {{True: "parameter", False: "buffer"}}
+        _, names = match_state(candidate, [(name, tuple(v.shape), kinds[name in parameters]) for name, v in values.items()])
         candidate.load_state_dict({{own: values[name] for name, own in names.items()}}, strict=False)
     with torch.no_grad():
         expected = flat(exact(*cast(inputs, torch.float64)))
@@ -130,6 +121,7 @@ def script(
     return _TEMPLATE.format(
         title=f"{problem.id} with {solution.origin}", status=verdict.status, message=verdict.message.replace('"""', "'''"),
         name=name, reference=problem.source, solution=solution.source, draws=head + body.rstrip(),
+        matching="\n\n".join(inspect.getsource(one) for one in (modules.tensors_of, modules.match_state)).rstrip(),
         settings={
             "shape": case.shape, "precision": TORCH_DTYPE[case.precision], "device": case.device, "mode": case.mode,
             "noise_buffers": list(case.noise_buffers), "class_name": solution.class_name,

@@ -109,9 +109,8 @@ def library_folder(parent: Path, oracle: bool) -> Path:
     target = parent / ("lib-oracle" if oracle else "lib")
     if target.exists():
         return target
-    aside = Path(
-        tempfile.mkdtemp(prefix="lib-", dir=parent)
-    )  # takes its name whole: several sandboxes may start at once
+    # It takes its name whole: several sandboxes may start at once.
+    aside = Path(tempfile.mkdtemp(prefix="lib-", dir=parent))
     aside.chmod(0o755)
     (aside / "kbench").mkdir()
     shutil.copy(package / "__init__.py", aside / "kbench" / "__init__.py")

@@ -27,9 +27,8 @@ from kbench.types import SCHEMA_VERSION, Record, RunInfo
 T = TypeVar("T")
 ATTEMPTS, RUN, LOCK = "attempts.jsonl", "run.json", ".lock"
 RECORD_START = b'{"run_id":'  # Record's first field; inside a JSON string its quotes would be escaped
-SAMPLES = re.compile(
-    rb'"(samples|warm)":\[[^\]]*\]'
-)  # of a Timing; taken out unread, for reading them takes the longest
+# Blocks of a Timing; taken out unread, for reading them takes the longest.
+SAMPLES = re.compile(rb'"(samples|warm)":\[[^\]]*\]')
 
 
 @dataclass(frozen=True, slots=True)

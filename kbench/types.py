@@ -150,9 +150,8 @@ class BlockSample:
     pair: int
     k: int
     elapsed_us: float
-    conditions: dict[str, float] = field(
-        default_factory=dict
-    )  # clocks, temperature, throttling: where the device tells
+    # Clocks, temperature, what throttles, where the device tells.
+    conditions: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.k <= LARGEST:

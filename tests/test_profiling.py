@@ -85,7 +85,7 @@ def test_ncu_is_started_in_the_sandbox_and_what_it_prints_comes_out(tmp_path: Pa
     (tool / "ncu").chmod(0o755)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    box = sandbox.Sandbox(sandbox.choose(), sandbox.Plan(visible=(str(tool),)), scratch)
+    box = sandbox.Sandbox(sandbox.choose(), sandbox.Plan(oracle=True, visible=(str(tool),)), scratch)
     try:
         box.wait_ready()
         text = profiling._run(box, {"ncu": [str(tool / "ncu"), "--csv"], "shape": {"n": 3}}, scratch / "log")
@@ -93,7 +93,7 @@ def test_ncu_is_started_in_the_sandbox_and_what_it_prints_comes_out(tmp_path: Pa
         box.close()
     assert len(list(kernels(text))) == 1
     assert "--csv" in text
-    assert "-m kbench.candidate.profiled" in text
+    assert "-m kbench.oracle.profiled" in text
     assert '"n": 3' in text
 
 

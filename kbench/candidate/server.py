@@ -114,7 +114,6 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
         "server": server,
         "worker": program("kbench.candidate.worker"),
         "probe": program("kbench.candidate.probe"),
-        "profiled": program("kbench.candidate.profiled"),
         "build": program("kbench.candidate.build"),
         "pack": pack,
         "unpack": unpack,
@@ -124,6 +123,7 @@ def _roles() -> dict[str, Callable[[list[int], dict[str, Any]], None]]:
         "admission": program("kbench.oracle.admission"),
         "facts": program("kbench.oracle.facts"),
         "ahead": program("kbench.oracle.ahead"),
+        "profiled": program("kbench.oracle.profiled"),
     }
 
 

@@ -14,11 +14,11 @@ import torch
 
 from kbench import environment
 from kbench.candidate import protocol
-from kbench.devices import CHECKED_AT_ONCE, Area
+from kbench.devices import CHECKED_AT_ONCE, Area, measuring
 
 FLUSH_FACTOR = 2  # times the last-level cache
 MAX_FLUSH_BYTES = 512 << 20
-RATE_BYTES, RATE_SIDE, RATE_TIMES = 512 << 20, 2048, 5
+RATE_BYTES, RATE_SIDE = 512 << 20, 2048
 _ADD_SEALS = 1033
 _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_FUTURE_WRITE = 1, 2, 4, 16
 _CHUNK_BYTES = 1 << 30
@@ -149,16 +149,9 @@ class Cpu:
         self.value = 0
 
     def measure_rates(self) -> dict[str, float]:
-        """Beyond the caches, and of a square matrix product in fp32; each the best of a few."""
-        source, matrix = torch.ones(RATE_BYTES // 4), torch.ones(RATE_SIDE, RATE_SIDE)
-        target = torch.empty_like(source)
-        kinds: dict[str, tuple[Callable[[], object], int]] = {
-            "read": (lambda: source.sum(), RATE_BYTES),
-            "write": (lambda: target.fill_(2.0), RATE_BYTES),
-            "copy": (lambda: target.copy_(source), 2 * RATE_BYTES),
-            "fp32": (lambda: torch.mm(matrix, matrix), 2 * RATE_SIDE**3),
-        }
-        return {name: amount / shortest_s(action) for name, (action, amount) in kinds.items()}
+        """Of memory beyond the caches."""
+        moved = measuring.bytes_per_s(RATE_BYTES, "cpu", seconds)
+        return {**moved, "fp32": measuring.flops_per_s(RATE_SIDE, "cpu", torch.float32, seconds)}
 
     def area(self, name: str) -> Region:
         return Region(name)
@@ -208,13 +201,10 @@ class Cpu:
         return {}
 
 
-def shortest_s(action: Callable[[], object]) -> float:
-    times = []
-    for _ in range(RATE_TIMES):
-        started = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - started)
-    return min(times)
+def seconds(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
 
 
 def last_level_cache_bytes() -> int:

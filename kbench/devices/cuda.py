@@ -18,8 +18,7 @@ import torch
 
 from kbench import rates
 from kbench.candidate import driver
-from kbench.devices import CHECKED_AT_ONCE, Area
-from kbench.devices.gpu_rates import bytes_per_s, flops_per_s
+from kbench.devices import CHECKED_AT_ONCE, Area, measuring
 from kbench.devices.ipc import DeviceArea, IpcHands
 from kbench.errors import ConfigError
 
@@ -37,6 +36,8 @@ HELD_SHARE, HELD_US = 0.03, 150.0
 LATE_SHARE, LATE_US = 0.005, 80.0
 HOST_COPY_US, FLUSH_US = 15.0, 90.0  # one copy's launch at the most, and a flush at the least
 IDLE_LIMIT_S = 10.0
+RATE_BYTES, RATE_SIDE = 2 << 30, 8192
+RATE_DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 THROTTLED = 0xE8  # NVML's bits for hardware slowdown, thermal slowdown (software, hardware) and power brake
 
 
@@ -91,7 +92,7 @@ class Cuda:
         vigils = [self.vigil(CALIBRATION_LAUNCHES) for _ in range(9)]
         self.canary_us = statistics.median(1 + vigil.late_us() / CALIBRATION_LAUNCHES for vigil in vigils)
         self.cache_bytes = int(self.properties.L2_cache_size)
-        self.rates = self.measure_rates()
+        self.rates = measuring.bytes_per_s(RATE_BYTES, "cuda", seconds)  # for the floor
         self.idle_us = statistics.median(self.probe_us() for _ in range(20))
 
     @property
@@ -99,7 +100,15 @@ class Cuda:
         return max(self.rates[name] for name in rates.BYTES)
 
     def measure_rates(self) -> dict[str, float]:
-        return {**bytes_per_s(), **flops_per_s()}
+        flags = torch.backends.cuda.matmul
+        before, found = flags.allow_tf32, measuring.bytes_per_s(RATE_BYTES, "cuda", seconds)
+        try:
+            for name, dtype in RATE_DTYPES.items():
+                flags.allow_tf32 = name == "tf32"
+                found[name] = measuring.flops_per_s(RATE_SIDE, "cuda", dtype, seconds)
+        finally:
+            flags.allow_tf32 = before
+        return found
 
     def area(self, name: str) -> DeviceArea:
         return DeviceArea(name)
@@ -123,13 +132,12 @@ class Cuda:
         driver.forget_persisting_lines()
         for _ in range(1 + int(calls * HOST_COPY_US / FLUSH_US)):
             self.buffer.add_(1)
-        begin, end = _event(), _event()
-        begin.record()
-        copies()
-        self.buffer.add_(1)
-        end.record()
-        end.synchronize()
-        return float(begin.elapsed_time(end)) * 1e3
+
+        def bring() -> None:
+            copies()
+            self.buffer.add_(1)
+
+        return seconds(bring) * 1e6
 
     def was_held_up(self, took_us: float, alone_us: float) -> bool:
         return took_us > alone_us * (1 + HELD_SHARE) + HELD_US
@@ -183,6 +191,15 @@ class Cuda:
             "temperature_c": float(pynvml.nvmlDeviceGetTemperature(self.nvml, pynvml.NVML_TEMPERATURE_GPU)),
             "throttle_mask": float(pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(self.nvml)),
         }
+
+
+def seconds(action: Callable[[], object]) -> float:
+    begin, end = _event(), _event()
+    begin.record()
+    action()
+    end.record()
+    end.synchronize()
+    return float(begin.elapsed_time(end)) / 1e3
 
 
 def strangers(pids: Sequence[int]) -> int | None:

@@ -91,6 +91,7 @@ class Oracle:
         self.fds = {"staging": staging, "expected": expected}
         self.areas: dict[str, Shared] = {}
         self.has_fp64 = True
+        self.told: list[str] | None = None
         self.selections: dict[tuple[int, int], tuple[ties.Selection, float]] = {}
 
     def map(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -121,8 +122,6 @@ class Oracle:
         init_leaves: list[torch.Tensor] = []
         tree, init = tree_of(arguments, leaves), tree_of(self.init, init_leaves)
         self.init_values = init_leaves
-        noise = self.settings["noise_buffers"]
-        self.telltales = draws.telltales(self.model_class, self.init, self.settings["seed"], self.settings, noise)
         self.set_weights(self.settings["seed"], "all")
         self.probe_fp64(arguments)
         outputs, mutated, stochastic = self.observe(arguments)
@@ -138,7 +137,6 @@ class Oracle:
             "structure": structure,
             "outputs": [self.output_spec(leaf, pointers) for leaf in results],
             "state": self.state_spec(),
-            "telltales": self.telltales,
             "mutated": mutated,
             "stochastic": stochastic,
             "training": self.model.training,
@@ -223,7 +221,7 @@ class Oracle:
         """Constructed from a seed; then "all" of it is randomised, or the "telltales" alone, or "nothing"."""
         self.model = draws.constructed(self.model_class, self.init, seed, self.settings)
         if randomised != "nothing":
-            only = self.telltales if randomised == "telltales" else None
+            only = self.telltales() if randomised == "telltales" else None
             draws.randomise(self.model, seed, self.settings["noise_buffers"], only)
         self.state = {name: value.clone() for name, value in self.model.state_dict().items()}
         if self.has_fp64:
@@ -250,12 +248,20 @@ class Oracle:
         if self.model64 is not None:
             self.model64.load_state_dict(self.state)
 
+    def telltales(self) -> list[str]:
+        """Found on first use, from one seed whatever the weights' own: few candidates need it."""
+        if self.told is None:
+            settings = self.settings
+            noise = settings["noise_buffers"]
+            self.told = draws.telltales(self.model_class, self.init, settings["seed"], settings, noise)
+        return self.told
+
     def weights(self, request: dict[str, Any]) -> dict[str, Any]:
         self.set_weights(request["seed"], request["randomised"])
         values = [*self.init_values, *self.state.values()]
         for spec, value in zip(request["targets"], values, strict=True):
             self.area("staging", spec, 0).copy_(value)
-        return {}
+        return {"telltales": self.told or []}
 
     def area(self, name: str, spec: dict[str, Any], base: int) -> torch.Tensor:
         return self.areas[name].view(spec, base)

@@ -52,6 +52,7 @@ class Bench:
         self.canaries_us: list[float] = []  # after blocks of the references
         self.memory_bytes = int(environment.available_bytes() * WORKER_MEMORY_SHARE)
         self.oracle: Oracle | None = None
+        self.telltales: list[str] = []  # of the problem's weights, once a set was made that needed them
 
     def prepare(self, compiled: bool) -> None:
         """Describes the problem and lays out the shared areas; `compiled` says that torch.compile will be wanted."""
@@ -197,7 +198,7 @@ class Bench:
         randomised, or the "telltales" alone (draws.telltales), or "nothing"."""
         assert self.oracle is not None
         targets = [leaf.plain() for leaf in (*self.layout.init, *self.layout.state)]
-        self.oracle.ask(do="weights", seed=seed, randomised=randomised, targets=targets)
+        self.telltales = self.oracle.ask(do="weights", seed=seed, randomised=randomised, targets=targets)["telltales"]
 
     def fill(self, recipes: dict[int, FailedCall]) -> None:
         """Fresh inputs into slots of staging."""

@@ -106,9 +106,8 @@ class Weighed:
     """What the comparison says of one tensor. `refusal` is "" where it is admitted."""
 
     refusal: str
-    non_finite: (
-        torch.Tensor | None
-    )  # mask of the elements that are finite where they should not be, or the other way round
+    # Mask of the elements that are not finite where they should be, or the other way round.
+    non_finite: torch.Tensor | None
     errors: Errors | None  # None where non-finite elements decided
 
 

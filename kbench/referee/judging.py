@@ -259,8 +259,8 @@ class Judging:
         return f"; its last output: {lines[-1][:200]}" if lines else ""
 
     def refuse(self, status: Status, gate: str, evidence: str, detail: str = "") -> Verdict:
-        if status is Status.INCORRECT and self.weights == "by_seed" and self.bench.description["telltales"]:
-            names = ", ".join(self.bench.description["telltales"][:TOLD_NAMES])
+        if status is Status.INCORRECT and self.weights == "by_seed" and self.bench.telltales:
+            names = ", ".join(self.bench.telltales[:TOLD_NAMES])
             evidence = f"{evidence}; {BY_SEED}: {names}"
         others = [other for other in self.checks.gates(self.rounds.calls_made) if other.name != gate]
         return self.verdict(status, evidence, (*others, Gate(gate, False, evidence)), detail)

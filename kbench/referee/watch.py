@@ -7,7 +7,8 @@ until its outputs are read, the lane keeps the device at work of its own, of kno
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from kbench import devices
 from kbench.referee.bench import Bench
@@ -30,7 +31,7 @@ class Again(Exception):
 
 
 class Watch:
-    """Runs the blocks of one judging, the references' unwatched."""
+    """Runs the blocks of one judging; only those of the candidate are watched for longer than a canary takes."""
 
     def __init__(self, bench: Bench, stage: Stages) -> None:
         self.bench, self.device, self.stage = bench, bench.device, stage
@@ -47,17 +48,14 @@ class Watch:
                 if side == "candidate" and self.device.was_held_up(took_us, alone_us):
                     raise Again(side, f"{EARLY} ({took_us:.0f} us, alone {alone_us:.0f} us)")
 
-        def warm(slot: int) -> Callable[[], None]:
-            return lambda: self.bring_warm(worker, slot)
-
         def then() -> None:
             self.done_ns = time.perf_counter_ns()
             self.vigil = self.device.vigil(self.length_us(len(timed)) if side == "candidate" else 0.0)
 
         with self.stage(f"blocks of {side}"):
             for slot in leading:
-                worker.block([slot], cold if slot == leading[0] else warm(slot))
-            block = worker.block(timed, warm(timed[0]) if leading else cold, then)
+                worker.block([slot], cold if slot == leading[0] else partial(self.bring_warm, worker, slot))
+            block = worker.block(timed, partial(self.bring_warm, worker, timed[0]) if leading else cold, then)
         if self.device.is_late(self.vigil.probe_us, self.bench.canaries_us):
             self.device.wait_idle()
             raise Again(side, f"{BUSY} (the canary took {self.vigil.probe_us:.0f} us)")

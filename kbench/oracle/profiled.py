@@ -10,12 +10,15 @@ import os
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from kbench.candidate import modules, protocol
+from kbench.oracle import draws
+from kbench.oracle.program import load_problem
 
 ORDER = "/tmp/profiled.json"
 WARM_UP = 3  # calls that are not profiled: autotuning, first compilation
@@ -27,7 +30,7 @@ def main(fds: list[int]) -> None:
     order = protocol.receive(channel)
     assert order is not None
     Path(ORDER).write_text(json.dumps(order))
-    command = [*order["ncu"], sys.executable, "-s", "-m", "kbench.candidate.profiled"]
+    command = [*order["ncu"], sys.executable, "-s", "-m", "kbench.oracle.profiled"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, check=False, env={**os.environ, "TMPDIR": "/tmp"})
     protocol.send(channel, {"say": "profiled", "code": done.returncode})
 
@@ -35,15 +38,13 @@ def main(fds: list[int]) -> None:
 def call_once(order: dict[str, Any]) -> None:
     """Everything before the call happens outside the profiler's range, and the call starts with a cold L2."""
     modules.set_tf32(order["tf32"])
-    torch.manual_seed(0)
-    reference: dict[str, Any] = {"__name__": "problem"}
-    exec(compile(order["reference"], "problem.py", "exec"), reference)
-    init = [cast(value, order) for value in reference["get_init_inputs"](**order["shape"])]
-    cls = modules.load_class(Path(order["path"]), order["class_name"]) if order["path"] else reference["Model"]
+    problem, dtype = load_problem(order["problem"]), getattr(torch, order["precision"])
+    init = list(draws.cast(problem.get_init_inputs(**order["shape"]), dtype))
+    cls = modules.load_class(Path(order["path"]), order["class_name"]) if order["path"] else problem.Model
     module = modules.construct(cls, init, order)
     if order["compile"] is not None:
         module = torch.compile(module, mode=order["compile"] or None)
-    inputs = [cast(value, order) for value in reference["get_inputs"](**order["shape"])]
+    inputs = draws.InputMaker(partial(problem.get_inputs, **order["shape"]), order["device"], dtype).make(0, 0)
     flush = torch.zeros(FLUSH_BYTES, dtype=torch.uint8, device=order["device"])
     with torch.no_grad():
         for _ in range(WARM_UP):
@@ -54,18 +55,6 @@ def call_once(order: dict[str, Any]) -> None:
         module(*inputs)
         torch.cuda.synchronize()
         torch.cuda.profiler.stop()
-
-
-def cast(value: Any, order: dict[str, Any]) -> Any:
-    """Tensors on the device, floating ones in the run's precision."""
-    if isinstance(value, torch.Tensor):
-        dtype = modules.DTYPES[order["precision"]] if value.is_floating_point() else value.dtype
-        return value.to(order["device"], dtype)
-    if isinstance(value, (list, tuple)):
-        return type(value)(cast(item, order) for item in value)
-    if isinstance(value, dict):
-        return {key: cast(item, order) for key, item in value.items()}
-    return value
 
 
 if __name__ == "__main__":
