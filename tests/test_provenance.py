@@ -41,6 +41,11 @@ def test_own_code_beside_a_library_that_does_as_much_as_for_the_reference_is_no_
     )  # it does most
 
 
+def test_a_fused_tail_is_own_work_though_the_library_was_slower_beside_it_on_a_busy_machine() -> None:
+    # The product took 30 % longer in the candidate's trace than in eager's, and so longer than all of eager's operators.
+    assert gate("custom", {"call": 20.0 + 500.0, "aten::convolution": 1170.0}) is True
+
+
 def test_a_fused_tail_behind_a_library_product_is_own_work() -> None:
     assert gate("custom", {"call": 20.0 + 30.0, "aten::convolution": 900.0}) is True
     assert gate("pure", {"call": 20.0 + 30.0, "aten::convolution": 900.0}) is False

@@ -97,15 +97,20 @@ def others_us(candidate: Shares, eager: Shares | None) -> float:
     return sum(spent for name, spent in candidate.library.items() if name not in known)
 
 
+def instead_us(candidate: Shares, eager: Shares) -> float:
+    """Time of eager's operators that the candidate does not call, beyond what other library operators took in their place."""
+    return replaced_us(candidate, eager) - others_us(candidate, eager)
+
+
 def stands_in(candidate: Shares, eager: Shares | None, own_us: float) -> bool:
     """Whether own code took the place of operators that eager spends time in, beyond what other library operators took."""
     if eager is None:
         return False
-    instead_us = replaced_us(candidate, eager) - others_us(candidate, eager)
+    gone_us = instead_us(candidate, eager)
     return (
         own_us >= STAND_IN_SHARE * candidate.total_us
-        and instead_us >= GONE_SHARE * eager.total_us
-        and own_us >= REPLACED_SHARE * instead_us
+        and gone_us >= GONE_SHARE * eager.total_us
+        and own_us >= REPLACED_SHARE * gone_us
     )
 
 
@@ -116,17 +121,22 @@ def replaces_much(candidate: Shares, eager: Shares | None) -> bool:
     """
     if eager is None:
         return False
-    instead_us = replaced_us(candidate, eager)
+    gone_us = replaced_us(candidate, eager)
     return (
-        instead_us >= OWN_SHARE * eager.total_us
-        and others_us(candidate, eager) <= OTHERS_SHARE * instead_us
-        and candidate.own_us >= REPLACED_SHARE * instead_us
+        gone_us >= OWN_SHARE * eager.total_us
+        and others_us(candidate, eager) <= OTHERS_SHARE * gone_us
+        and candidate.own_us >= REPLACED_SHARE * gone_us
     )
 
 
 def library_does_all(candidate: Shares, eager: Shares | None) -> bool:
-    """Whether the library works as long for the candidate as for eager: then own code, however long it runs, does none of it."""
-    return eager is not None and candidate.library_us >= ALL_SHARE * eager.library_us
+    """Whether none of eager's operators is gone, or others took their place, and the library works as long as for eager: then own
+    code, however long it runs, does none of the work. Times of two processes alone would accuse on a busy machine."""
+    return (
+        eager is not None
+        and instead_us(candidate, eager) < GONE_SHARE * eager.total_us
+        and candidate.library_us >= ALL_SHARE * eager.library_us
+    )
 
 
 def policy_gate(policy: str, candidate: Shares, eager: Shares | None) -> Gate:
