@@ -52,15 +52,16 @@ def _mounted(kind: str, controller: str = "") -> Path | None:
     return None
 
 
-def create(name: str, memory_bytes: int | None) -> Freezer:
-    """The strongest freezer that this machine allows."""
+def create(name: str, memory_bytes: int | None, alone: bool = False) -> Freezer:
+    """The strongest freezer that this machine allows. `alone`: what it is to hold shares its pid namespace with the namespace's
+    init and nobody else."""
     two, one = _mounted("cgroup2"), _mounted("cgroup", "freezer")
     memory = _mounted("cgroup", "memory")
     if two is not None and _has_freeze(two):
         return CgroupV2(two / name, memory / name if memory is not None else None, memory_bytes)
     if one is not None:
         return CgroupV1(one / name, memory / name if memory is not None else None, memory_bytes)
-    return Signals()
+    return Signals(alone)
 
 
 def sweep() -> None:
@@ -180,15 +181,20 @@ class CgroupV1:
 class Signals:
     kind = "signals"
 
-    def __init__(self) -> None:
+    def __init__(self, alone: bool = False) -> None:
+        self.alone = alone
         self.roots: list[int] = []
 
     def add(self, pid: int) -> None:
         self.roots.append(pid)
 
     def freeze(self) -> bool:
+        """Until all was found stopped twice: the first time one may have been forked by a process that stopped meanwhile."""
         deadline = time.monotonic() + FREEZE_LIMIT_S
-        while running := [pid for pid in self.members() if not _stopped(pid)]:
+        quiet = 0
+        while quiet < 2:
+            running = [pid for pid in self.members() if not _stopped(pid)]
+            quiet = 0 if running else quiet + 1
             for pid in running:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSTOP)
@@ -207,14 +213,15 @@ class Signals:
                 os.kill(pid, signal.SIGKILL)
 
     def members(self) -> set[int]:
-        """The worker, its descendants, and every orphan of its pid namespace: a daemon it left is a member too."""
+        """The worker, its descendants, and orphans of its pid namespace: where it is alone there all of them, a daemon that
+        left its session too; elsewhere those of its own session."""
         parents = {pid: _parent(pid) for pid in map(int, filter(str.isdigit, os.listdir("/proc")))}
         found = {pid for pid in self.roots if parents.get(pid)}  # one that has just ended has no parent any more
         inits = {parents[pid] for pid in found} - {1, os.getpid()}
         spaces = {_namespace(pid) for pid in inits} - {UNKNOWN}
         for pid, parent in parents.items():
-            orphan = parent in inits and pid not in self.roots and _session(pid) in self.sessions()
-            if orphan and _namespace(pid) in spaces:
+            orphan = parent in inits and pid not in self.roots and _namespace(pid) in spaces
+            if orphan and (self.alone or _session(pid) in self.sessions()):
                 found.add(pid)
         grown = True
         while grown:

@@ -112,15 +112,11 @@ def script(
     from kbench import oracle
 
     draws = (Path(inspect.getfile(oracle)).parent / "draws.py").read_text()
-    body = draws.split("from torch.utils._python_dispatch import TorchDispatchMode", 1)[1]
-    head = (
-        "from collections.abc import Callable, Sequence\nfrom typing import Any\n\n"
-        "from torch.utils._python_dispatch import TorchDispatchMode\n"
-    )
+    body = draws.split("from __future__ import annotations", 1)[1].strip()
     case = evaluate.problem_case(problem, settings)
     return _TEMPLATE.format(
         title=f"{problem.id} with {solution.origin}", status=verdict.status, message=verdict.message.replace('"""', "'''"),
-        name=name, reference=problem.source, solution=solution.source, draws=head + body.rstrip(),
+        name=name, reference=problem.source, solution=solution.source, draws=body,
         matching="\n\n".join(inspect.getsource(one) for one in (modules.tensors_of, modules.match_state)).rstrip(),
         settings={
             "shape": case.shape, "precision": TORCH_DTYPE[case.precision], "device": case.device, "mode": case.mode,

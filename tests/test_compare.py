@@ -121,6 +121,30 @@ def test_an_overflow_that_eager_has_too_is_no_fault() -> None:
     assert compare.non_finite_differs(exact.half(), exact, exact.half()) is None
 
 
+def test_an_overflow_that_eager_has_too_leaves_the_other_elements_to_be_weighed() -> None:
+    exact = torch.randn(1000, dtype=torch.float64)
+    exact[7] = 1e6  # infinite in fp16, for eager and for an honest kernel
+    eager = exact.half()
+    assert compare.weigh(exact.half(), exact, eager, compare.Budget()).refusal == ""
+    wrong = exact.half()
+    wrong[3] += 0.5
+    assert compare.weigh(wrong, exact, eager, compare.Budget()).refusal
+    finite = exact.half()
+    finite[7] = 60000.0
+    assert compare.weigh(finite, exact, eager, compare.Budget()).refusal
+
+
+def test_an_overflow_of_eagers_alone_widens_no_budget() -> None:
+    exact = torch.randn(1000, dtype=torch.float64)
+    eager, budget = exact.half(), compare.Budget()
+    eager[7] = float("inf")  # on the way to an answer that is small
+    assert compare.weigh(exact.half(), exact, eager, budget).refusal == ""
+    assert max(budget.limits()) < 0.1
+    wrong = exact.half()
+    wrong[3] += 0.5
+    assert compare.weigh(wrong, exact, eager, budget).refusal
+
+
 def test_the_first_wrong_element_is_named_in_row_major_order() -> None:
     mask = torch.zeros(2, 3, dtype=torch.bool)
     mask[1, 0] = mask[1, 2] = True

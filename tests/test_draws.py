@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from scipy import stats as scipy_stats
 
 from kbench.oracle import draws
+
+Draw = Callable[[], torch.Tensor]
 
 
 def maker(get_inputs: object) -> draws.InputMaker:
@@ -31,6 +35,56 @@ def test_other_seeds_give_other_values_in_almost_every_place() -> None:
 def test_composed_draws_follow_the_distribution() -> None:
     sample = maker(lambda: [torch.randn(256, 256)]).make(1, 2)[0]
     assert scipy_stats.kstest(sample.reshape(-1).numpy(), "norm").pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("draw", "cdf"),
+    [
+        (lambda: torch.rand(256, 256), scipy_stats.uniform().cdf),
+        (lambda: torch.empty(256, 256).uniform_(-3, 2), scipy_stats.uniform(-3, 5).cdf),
+        (lambda: torch.empty(256, 256).normal_(4.0, 0.5), scipy_stats.norm(4.0, 0.5).cdf),
+        (lambda: torch.empty(256, 256).exponential_(2.0), scipy_stats.expon(scale=0.5).cdf),
+        (lambda: torch.randn(256, 256).t().contiguous().t(), scipy_stats.norm().cdf),
+        (lambda: torch.empty_strided((256, 256), (1, 256)).normal_(), scipy_stats.norm().cdf),
+    ],
+    ids=["rand", "uniform", "normal", "exponential", "transposed", "transposed in place"],
+)
+def test_a_mixture_follows_the_distribution_of_what_is_mixed(draw: Draw, cdf: object) -> None:
+    inputs = maker(lambda: [draw()])
+    for seed in range(4):
+        sample = inputs.make(1, seed)[0]
+        assert scipy_stats.kstest(sample.reshape(-1)[:8192].numpy(), cdf).pvalue > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("draw", "low", "high"),
+    [
+        (lambda: torch.randint(10, (65536,)), 0, 10),
+        (lambda: torch.randint(-5, 8, (65536,), dtype=torch.int32), -5, 8),
+        (lambda: torch.randint(3, (65536,), dtype=torch.uint8), 0, 3),
+        (lambda: torch.empty(65536).random_(2, 9), 2, 9),
+        (lambda: torch.randint_like(torch.empty(65536), 4), 0, 4),
+    ],
+    ids=["randint", "int32", "uint8", "random", "like"],
+)
+def test_a_mixture_of_integers_has_each_as_often(draw: Draw, low: int, high: int) -> None:
+    sample = maker(lambda: [draw()]).make(1, 2)[0]
+    counts = torch.bincount((sample.long() - low), minlength=high - low)
+    assert len(counts) == high - low
+    assert scipy_stats.chisquare(counts.numpy()).pvalue > 1e-5
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [lambda: torch.randn(1 << 16), lambda: torch.rand(1 << 16), lambda: torch.randperm(1 << 16)],
+    ids=["randn", "rand", "randperm"],
+)
+def test_no_run_of_one_call_is_found_again_in_another(draw: Draw) -> None:
+    # They were put together from runs of three draws, so that sums over them could be answered from tables.
+    inputs = maker(lambda: [draw()])
+    seen = {tuple(pair) for seed in range(6) for pair in inputs.make(1, seed)[0].unfold(0, 2, 1).tolist()}
+    fresh = [tuple(pair) for pair in inputs.make(1, 99)[0].unfold(0, 2, 1).tolist()]
+    assert sum(pair in seen for pair in fresh) < 10
 
 
 def test_a_global_sum_differs_from_call_to_call() -> None:

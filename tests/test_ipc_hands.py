@@ -10,6 +10,10 @@ import torch
 
 from kbench.candidate import driver, memory
 from kbench.devices import ipc
+from kbench.referee.outputs import Wrong
+from kbench.referee.rounds import Rounds
+from kbench.referee.watch import Again
+from kbench.types import Status
 
 SIZE = 4096
 
@@ -95,3 +99,22 @@ def test_the_input_region_is_readable_and_known_as_such(fake: FakeDriver) -> Non
     taken = mine.read((1 << 40) + 8, 2)
     assert taken is not None
     assert taken.tolist() == [7, 7]
+
+
+def test_a_wrong_answer_is_excused_by_new_segments_once_and_not_where_outputs_are_clones() -> None:
+    # A candidate that took a new segment in every block it cheated in was played again, and never refused for it.
+    wrong = Wrong(Status.INCORRECT, "values", "output: no")
+
+    def refused(*_: Any) -> None:
+        raise wrong
+
+    rounds = Rounds.__new__(Rounds)
+    rounds.checks = SimpleNamespace(block=refused, forget_failure=lambda: None)  # type: ignore[assignment]
+    rounds.recipes = {}
+    worker: Any = SimpleNamespace(hands=SimpleNamespace(told=True), clone=False, learn_segments=lambda addresses: True)
+    block: Any = SimpleNamespace(slots=())
+    with pytest.raises(Again):
+        rounds.check(worker, block, [])
+    assert worker.clone
+    with pytest.raises(Wrong):
+        rounds.check(worker, block, [])

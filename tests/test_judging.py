@@ -100,6 +100,22 @@ def test_a_kernel_that_does_everything_ten_times_is_told_to_be_slower(session: S
     assert speedup.value < 0.7
 
 
+def test_one_that_is_slow_in_its_second_call_alone_gets_the_planned_blocks_too(session: Session) -> None:
+    # It chose blocks of four calls for itself, whatever it did afterwards.
+    problem = registry.find(registry.discover(), RELU)
+    source = (
+        "import time, torch\nclass ModelNew(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.calls = 0\n    def forward(self, x):\n        self.calls += 1\n"
+        "        time.sleep(2.0 if self.calls == 2 else 0.0)\n        return torch.relu(x)\n"
+    )
+    verdict = session.judge(problem, Solution(source, "slow_second.py"))
+    assert verdict.status is Status.CORRECT, verdict.message
+    assert verdict.timing is not None
+    counts = {sample.k for sample in verdict.timing.samples if sample.side == "candidate"}
+    assert {1, 2, 3, 4} < counts
+    assert max(counts) > 8
+
+
 def test_a_wrong_kernel_is_shown_its_first_wrong_element(session: Session) -> None:
     problem = registry.find(registry.discover(), RELU)
     source = (

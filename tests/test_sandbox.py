@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,39 +54,40 @@ def said(log: Path) -> str:
         time.sleep(0.02)
 
 
+@contextmanager
+def importing(folder: Path, code: str, hold: freezer.Freezer) -> Iterator[socket.socket]:
+    """The channel of a build in the strongest sandbox here that imports `code` and prints to folder/log."""
+    folder.chmod(0o755)
+    source = folder / "source"
+    source.mkdir()
+    (source / "look.py").write_text(code)
+    box = sandbox.Sandbox(sandbox.choose(), sandbox.Plan(build=str(source)), folder)
+    log = os.open(folder / "log", os.O_CREAT | os.O_RDWR | os.O_APPEND)
+    try:
+        box.wait_ready()
+        with spawn(box, {"role": "build", "limits": {}}, [], log, hold).channel as channel:
+            order = {
+                "path": f"{box.build_path}/look.py", "class_name": "ModelNew", "init": {"list": []}, "init_leaves": [],
+                "mode": "own", "precision": "float32", "device": "cpu", "construct_seed": 0, "gpu": {},
+            }  # fmt: skip
+            protocol.send(channel, order)
+            yield channel
+    finally:
+        os.close(log)
+        hold.close()
+        box.close()
+
+
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
     """What a module imported in the strongest sandbox here sees."""
     os.environ["OPENAI_API_KEY"] = "kbench-canary-" + "100003"
     folder = tmp_path_factory.mktemp("box")
-    folder.chmod(0o755)
-    source = folder / "source"
-    source.mkdir()
-    (source / "look.py").write_text(LOOK)
-    box = sandbox.Sandbox(sandbox.choose(), sandbox.Plan(build=str(source)), folder)
-    hold = freezer.create(f"kbench-test-{os.getpid()}", None)
-    log = os.open(folder / "log", os.O_CREAT | os.O_RDWR)
-    try:
-        box.wait_ready()
-        with spawn(box, {"role": "build", "limits": {}}, [], log, hold).channel as channel:
-            order = {
-                "path": f"{box.build_path}/look.py",
-                "class_name": "ModelNew",
-                "init": {"list": []},
-                "init_leaves": [],
-            }
-            protocol.send(
-                channel,
-                {**order, "mode": "own", "precision": "float32", "device": "cpu", "construct_seed": 0, "gpu": {}},
-            )
-            answer = protocol.receive(channel)
-            assert protocol.receive(channel) is None  # it has ended, and what it printed is flushed
+    with importing(folder, LOOK, freezer.create(f"kbench-test-{os.getpid()}", None)) as channel:
+        answer = protocol.receive(channel)
+        assert protocol.receive(channel) is None  # it has ended, and what it printed is flushed
         assert answer == {"say": "built"}, answer
         yield json.loads(said(folder / "log").removeprefix("LOOK "))
-    finally:
-        os.close(log)
-        hold.close()
-        box.close()
 
 
 needs_namespaces = pytest.mark.skipif(
@@ -153,6 +156,36 @@ def test_a_frozen_process_stands_still_and_goes_on_afterwards(tmp_path: Path) ->
         hold.close()
         process.wait()
         count.unlink()
+
+
+DAEMON = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    while True:
+        os.write(1, b"x")
+        time.sleep(0.002)
+time.sleep(60)
+"""
+
+
+@needs_namespaces
+def test_a_daemon_that_left_its_session_stands_still_with_its_worker(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    hold = freezer.Signals(alone=True)
+    with importing(tmp_path, DAEMON, hold):
+        deadline = time.monotonic() + 20
+        while not (log.exists() and log.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert hold.freeze()
+        before = log.stat().st_size
+        time.sleep(0.2)
+        assert log.stat().st_size == before > 0
+        hold.thaw()
+        time.sleep(0.2)
+        assert log.stat().st_size > before
 
 
 def test_sandboxes_that_write_to_one_kept_folder_share_a_uid_and_no_other_has_it(tmp_path: Path) -> None:

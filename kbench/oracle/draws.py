@@ -3,41 +3,84 @@
 On a GPU every draw is made for real: there it is as fast as a copy.
 
 A problem's get_inputs() draws random numbers and then does something deterministic with them. Drawing is slow on a CPU (50 ms
-for 16 MB, where relu takes 1.5 ms), so each draw is made MASTERS times for real; after that an independent identically
-distributed draw is composed of random segments of the masters at random offsets. Its elements are fresh draws of the same
-distribution in places that no one can foresee, and whatever structure the problem puts on top (a mask, a sort, a softmax)
-is put on top of them by the problem's own code.
+for 16 MB, where relu takes 1.5 ms), so each draw is made MASTERS times for real; after that each element of an independent
+identically distributed draw is mixed of one of a master and one of another, both turned by a random offset, so that it follows
+the same distribution: two normal numbers by a rotation of a random angle, two uniform ones by their sum where it wraps round,
+two permutations one after the other, a shift between them. No run of a master is there to be found again, and whatever
+structure the problem puts on top (a mask, a sort, a softmax) is put on top by the problem's own code.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 MASTERS = 3
-SEGMENTS = 5  # of a composed draw
 SMALL_DRAW = 4096  # elements; below this a draw is simply made
+AT_ONCE = 1 << 17  # elements that are mixed at once, so that they stay in the cache
+LARGEST_SPAN = 1 << 30  # of integers whose sum is taken
 NEGATIVE = 0.25  # of a norm's weights
 MANY = 32  # values that do not have one sign by chance
 PATCHES = 3  # elements that tell a near-duplicate from its original
 
-# Operators whose elements are independent and identically distributed, so that segments may be recombined.
-IID = {
-    "rand",
-    "randn",
-    "randint",
-    "rand_like",
-    "randn_like",
-    "randint_like",
-    "uniform_",
-    "normal_",
-    "random_",
-    "exponential_",
-}
-PERMUTATION = {"randperm"}
+Mix = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], Any]  # two draws, and where their mixture goes
+
+
+def mixture(name: str, args: Sequence[Any], kwargs: dict[str, Any], drawn: torch.Tensor) -> Mix | None:
+    """How two draws that the operator `name` made become a third that is as good; None where it draws something else."""
+    numbers = [a for a in args if isinstance(a, (bool, int, float))]
+
+    def given(position: int, word: str, default: float) -> Any:
+        return numbers[position] if position < len(numbers) else kwargs.get(word, default)
+
+    if name in ("randn", "randn_like", "normal_"):
+        mean = given(0, "mean", 0.0) if name == "normal_" else 0.0
+        angle = (0.1 + 0.8 * float(torch.rand(()))) * math.pi / 2
+        return partial(rotated, mean, math.cos(angle), math.sin(angle))
+    if name in ("rand", "rand_like"):
+        return partial(wrapped, 0.0, 1.0)
+    if name == "uniform_":
+        return partial(wrapped, given(0, "from", 0.0), given(1, "to", 1.0))
+    if name == "exponential_":
+        return lambda a, b, out: torch.minimum(a, b, out=out).mul_(2)
+    if name in ("randint", "randint_like", "random_"):
+        bounds = [0, *numbers][-2:]
+        fits = drawn.dtype in (torch.int32, torch.int64, torch.float32, torch.float64)
+        if len(bounds) == 2 and fits and all(abs(bound) <= LARGEST_SPAN // 2 for bound in bounds):
+            return partial(counted_on, int(bounds[0]), int(bounds[1]))
+    return None
+
+
+def rotated(mean: float, cosine: float, sine: float, a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
+    torch.mul(a, cosine, out=out).add_(b, alpha=sine)
+    if mean:
+        out.add_(mean * (1 - cosine - sine))
+
+
+def wrapped(low: float, high: float, a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
+    torch.add(a, b, out=out)
+    if (low, high) == (0.0, 1.0):
+        out.frac_()
+        return
+    out.sub_(low)
+    out.sub_((out >= high).to(out.dtype), alpha=high - low).clamp_(min=low)
+
+
+def counted_on(low: int, high: int, a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
+    torch.add(a, b, out=out)
+    out.sub_(2 * low).remainder_(high - low).add_(low)
+
+
+RANDOM = {
+    "rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "uniform_", "normal_", "random_", "exponential_",
+    "randperm",
+}  # fmt: skip
 
 
 def leaves_of(value: Any) -> list[torch.Tensor]:
@@ -62,7 +105,7 @@ def cast(value: Any, dtype: torch.dtype) -> Any:
 
 
 class Draws(TorchDispatchMode):  # type: ignore[misc]
-    """Records the random draws of one get_inputs() call, or replays recombinations of recorded ones."""
+    """Records the random draws of one get_inputs() call, or replays mixtures of recorded ones."""
 
     def __init__(self, masters: list[list[torch.Tensor]], record: bool, patch_seed: int | None) -> None:
         super().__init__()
@@ -73,7 +116,7 @@ class Draws(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__
-        if name not in IID and name not in PERMUTATION:
+        if name not in RANDOM:
             return func(*args, **(kwargs or {}))
         if self.record:
             drawn = func(*args, **(kwargs or {}))
@@ -82,20 +125,27 @@ class Draws(TorchDispatchMode):  # type: ignore[misc]
         drawn = self.recombined(func, name, args, kwargs or {})
         self.index += 1
         if self.patches is not None and drawn.numel() > 1:
-            self.patch(drawn, name in PERMUTATION)
+            self.patch(drawn, name == "randperm")
         return drawn
 
     def recombined(self, func: Any, name: str, args: Any, kwargs: Any) -> torch.Tensor:
-        if self.index >= len(self.masters[0]) or self.masters[0][self.index].numel() < SMALL_DRAW:
+        """The draw mixed of two masters'; made anew where it is small, or where nothing says how it can be mixed."""
+        recorded = [master[self.index] for master in self.masters if self.index < len(master)]
+        first = recorded[0] if recorded else torch.empty(0)
+        if name == "randperm" and first.numel() >= SMALL_DRAW:
+            one, other = two_of(recorded)
+            size = len(one)
+            return one.index_select(0, other.add(torch.randint(size, ())).remainder_(size))
+        own = args[1:] if name.endswith(("_", "_like")) else args
+        mix = mixture(name, own, kwargs, first) if first.numel() >= SMALL_DRAW else None
+        if mix is None:
             drawn: torch.Tensor = func(*args, **kwargs)
             return drawn
-        sources = [master[self.index].reshape(-1) for master in self.masters]
-        target = args[0] if name.endswith("_") else torch.empty_like(self.masters[0][self.index])
-        flat = torch.empty_like(sources[0]) if name.endswith("_") else target.reshape(-1)
-        segments = 1 if name in PERMUTATION else SEGMENTS
-        compose(flat, sources, segments)
-        if name.endswith("_"):
-            target.copy_(flat.reshape(target.shape))
+        target: torch.Tensor = args[0] if name.endswith("_") else torch.empty_like(first)
+        flat = target.view(-1) if target.is_contiguous() else first.new_empty(first.numel())
+        compose(flat, [master.reshape(-1) for master in recorded], mix)
+        if not target.is_contiguous():
+            target.copy_(flat.view(target.shape))
         return target
 
     def patch(self, drawn: torch.Tensor, permutation: bool) -> None:
@@ -109,16 +159,20 @@ class Draws(TorchDispatchMode):  # type: ignore[misc]
                 flat[i] = flat[j]
 
 
-def compose(target: torch.Tensor, sources: Sequence[torch.Tensor], segments: int) -> None:
-    """Fills target (flat) with `segments` runs, each from a random source at a random offset, wrapping round."""
+def two_of(sources: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    return [sources[i] for i in torch.randperm(len(sources))[:2].tolist()]
+
+
+def compose(target: torch.Tensor, sources: Sequence[torch.Tensor], mix: Mix) -> None:
+    """Fills target (flat) with the mixture of two of the sources, each turned by a random offset."""
     n = target.numel()
-    numbers = torch.randint(n, (3, segments)).tolist()
-    bounds = [0, *sorted(numbers[0][1:]), n]
-    for begin, end, offset, which in zip(bounds, bounds[1:], numbers[1], numbers[2], strict=False):
-        source, length = sources[which % len(sources)], end - begin
-        first = min(length, n - offset)
-        target[begin : begin + first].copy_(source[offset : offset + first])
-        target[begin + first : end].copy_(source[: length - first])
+    first, second = two_of(sources)
+    offsets = torch.randint(n, (2,)).tolist()
+    turns = {n - offset for offset in offsets}
+    bounds = sorted({*range(0, n, AT_ONCE), *turns, n})
+    for begin, end in pairwise(bounds):
+        a, b = ((begin + offset) % n for offset in offsets)
+        mix(first[a : a + end - begin], second[b : b + end - begin], target[begin:end])
 
 
 class InputMaker:

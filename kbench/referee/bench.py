@@ -142,7 +142,8 @@ class Bench:
         self, box: sandbox.Sandbox | SubServer, side: str, pair: int, limit_s: float = REFERENCE_LIMIT_S
     ) -> Worker:
         name, region = f"{side}-{os.urandom(4).hex()}", self.region_of(side, pair)
-        return Worker(box, self.layout, self.device, region, self.scratch, name, self.memory_bytes, limit_s)
+        alone = isinstance(box, sandbox.Sandbox) and box is not self.references.box
+        return Worker(box, self.layout, self.device, region, self.scratch, name, self.memory_bytes, limit_s, alone)
 
     def reference(self, side: str, pair: int) -> Worker | None:
         """The reference worker of that side and pair, made on first use; None where the reference fails on that side."""

@@ -28,10 +28,14 @@ class Protocol:
         """K of the rounds of one pair that are timed, in no order; `calls` are the planned K, ascending."""
         return [calls[-1]] + [k for _ in range(self.repeats) for k in (*calls, *[1] * LONE_ROUNDS)]
 
+    @property
+    def block_s(self) -> float:
+        """Seconds after which no more calls of a block are checked whole than there is memory for at once."""
+        return self.oracle_s / ORACLE_BLOCKS / self.pairs
+
     def checks_a_block(self, call_us: float) -> int:
-        """How many calls of a block are checked whole, where memory holds so many answers; at least one."""
-        cost_s = ORACLE_COST * call_us / 1e6
-        return max(1, int(self.oracle_s / ORACLE_BLOCKS / max(cost_s, 1e-4)))
+        """How many calls of a block are checked whole, where memory and time allow so many; at least one."""
+        return max(1, int(self.oracle_s / ORACLE_BLOCKS / max(ORACLE_COST * call_us / 1e6, 1e-4)))
 
 
 STRICT = Protocol("strict", pairs=3, repeats=2, oracle_s=4.0, interval=True)

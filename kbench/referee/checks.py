@@ -22,6 +22,8 @@ from kbench.types import FailedCall, Gate, Mismatch, Status
 
 SETTLE_S = 1.0  # how long an unfinished output is given to become right, to tell "late" from "wrong"
 BY_ROWS = ", by rows"
+MOST_WHOLE = 40  # calls of a block
+COPIES_BYTES = 256 << 20  # of a block's outputs, at once; but for those whose answers there is room for
 STATE_CHECK_CALLS = 8  # a changing state is followed through blocks of at most so many calls
 _random = random.SystemRandom()
 
@@ -36,8 +38,12 @@ class Checks:
         self.checked = self.sliced = self.blocks = self.state_checks = self.decoys = 0
         self.mismatch: Mismatch | None = None
         self.failed_call: FailedCall | None = None
-        wanted = protocol.checks_a_block(bench.description["call_us"])
-        self.checks_a_block = max(1, min(len(bench.layout.answers), wanted))
+        self.room = len(bench.layout.answers)
+        returned = sum(leaf.size_bytes for leaf in bench.layout.outputs)
+        copies = max(self.room, COPIES_BYTES // max(returned, 1))
+        self.checks_a_block = max(1, min(protocol.checks_a_block(bench.description["call_us"]), copies, MOST_WHOLE))
+        self.sure = min(self.room, self.checks_a_block)  # of these; more while `block_s` lasts
+        self.block_s = protocol.block_s
 
     def block(
         self, worker: Worker, block: Block, rows: list[list[Published]], recipes: dict[int, FailedCall],
@@ -45,7 +51,7 @@ class Checks:
     ) -> None:  # fmt: skip
         """`taken_all` is called when the lane has copies of everything that it looks at."""
         chosen = self.choose(block, recipes)
-        picked = self.pick_rows(block, chosen)
+        picked = self.pick_rows(block, chosen[: self.sure])
         slices = {
             call: [outputs.take(worker.hands, outputs.row(item, at)) for item in rows[call]]
             for call, at in picked.items()
@@ -58,6 +64,27 @@ class Checks:
         with self.stage("decoys"):
             self.leave_decoys(worker, rows, taken)
         follow = self.bench.stateful and len(rows) <= STATE_CHECK_CALLS
+        self.whole(worker, block, rows, recipes, taken, follow)
+        self.rows(worker, block, rows, picked, slices, recipes)
+        self.state(states, follow)
+
+    def whole(
+        self, worker: Worker, block: Block, rows: list[list[Published]], recipes: dict[int, FailedCall],
+        taken: dict[int, list[torch.Tensor]], follow: bool,
+    ) -> None:  # fmt: skip
+        """The calls in `taken`, as many at once as memory holds answers of: the first so many always, the others for as long as a
+        block's checks may take. `follow`: the state after the block is asked for too."""
+        started, order = time.monotonic(), list(taken)
+        for first in range(0, len(order), self.room):
+            if first and time.monotonic() - started > self.block_s:
+                return
+            chosen = sorted(order[first : first + self.room])
+            self.some(worker, block, rows, recipes, chosen, taken, follow and not first)
+
+    def some(
+        self, worker: Worker, block: Block, rows: list[list[Published]], recipes: dict[int, FailedCall],
+        chosen: Sequence[int], taken: dict[int, list[torch.Tensor]], follow: bool,
+    ) -> None:  # fmt: skip
         with self.stage("oracle"):
             selected = self.bench.expect(block.slots, chosen, follow)
         for place, call in enumerate(chosen):
@@ -69,8 +96,6 @@ class Checks:
                     raise self.late_or_wrong(worker, item, wrong) from wrong
             self.checked += 1
         self.failed_call = None
-        self.rows(worker, block, rows, picked, slices, recipes)
-        self.state(states, follow)
 
     def pick_rows(self, block: Block, chosen: Sequence[int]) -> dict[int, int]:
         """A random row of every call that is not checked whole, where rows can be checked by themselves."""
@@ -111,15 +136,16 @@ class Checks:
         self.sliced += len(calls)
 
     def choose(self, block: Block, recipes: dict[int, FailedCall]) -> list[int]:
-        """Which calls to check, known to nobody before now: the near-duplicate, its original, and random others."""
+        """Which calls to check, known to nobody before now, in the order of checking: the near-duplicates and their original
+        first, as many as there is room for, then random others."""
         calls = range(len(block.slots))
         twins = [recipes[slot].input_seed for slot in block.slots if recipes[slot].near_seed is not None]
-        chosen = {call for call in calls if recipes[block.slots[call]].input_seed in twins}
-        room = len(self.bench.layout.answers)
-        chosen = set(_random.sample(sorted(chosen), min(room, len(chosen))))
-        others = [call for call in calls if call not in chosen]
-        wanted = max(0, min(room, self.checks_a_block + len(chosen)) - len(chosen))
-        return sorted(chosen | set(_random.sample(others, min(wanted, len(others)))))
+        alike = [call for call in calls if recipes[block.slots[call]].input_seed in twins]
+        others = [call for call in calls if call not in alike]
+        return [
+            *_random.sample(alike, min(len(alike), self.room)),
+            *_random.sample(others, min(len(others), self.checks_a_block)),
+        ]
 
     def inputs(self, worker: Worker, block: Block, rows: list[list[Published]]) -> None:
         layout = self.bench.layout
@@ -201,9 +227,8 @@ class Checks:
         self.mismatch = self.failed_call = None
 
     def read_state(self, worker: Worker, block: Block) -> dict[int, torch.Tensor]:
-        """Copies of the candidate's own state tensors, by position in the reference's state."""
-        if worker.weights not in ("by_name", "by_order"):
-            return {}
+        """Copies of the candidate's own state tensors, by position in the reference's state; of those it has, whatever way
+        its weights went."""
         found = outputs.states(self.bench.layout, block.table)
         return {
             i: outputs.take(worker.hands, item)
@@ -249,7 +274,7 @@ class Checks:
 
     def disturb(self, worker: Worker, rows: list[list[Published]]) -> None:
         """The same for a reference worker, so that its memory has the candidate's history."""
-        chosen = _random.sample(range(len(rows)), min(self.checks_a_block, len(rows)))
+        chosen = _random.sample(range(len(rows)), min(self.sure, len(rows)))
         taken = {call: [outputs.take(worker.hands, item) for item in rows[call]] for call in chosen}
         decoys = self.decoys
         self.leave_decoys(worker, rows, taken)

@@ -39,8 +39,12 @@ class Errors:
     floors: tuple[float, float, float]
 
 
-def error_of(actual: torch.Tensor, exact: torch.Tensor, eps: float) -> Errors:
-    """Metrics of actual (any float) against exact (fp64), finite elements only; same shape. eps of the output's dtype."""
+def error_of(actual: torch.Tensor, exact: torch.Tensor, eps: float, finite_alone: bool = False) -> Errors:
+    """Metrics of actual (any float) against exact (fp64), where exact is finite; same shape. eps of the output's dtype.
+
+    `finite_alone`: where actual is finite too. Whether an element may be infinite or NaN is then the mask's business
+    (non_finite_differs); else one that is makes the errors infinite or NaN.
+    """
     if exact.numel() and not math.isfinite(_largest(exact)):
         finite = exact.isfinite()
         actual, exact = actual[finite], exact[finite]
@@ -53,6 +57,9 @@ def error_of(actual: torch.Tensor, exact: torch.Tensor, eps: float) -> Errors:
         error = mine.double() - right
         for i, value in enumerate((right.sum(), error.sum(), right.dot(right), error.dot(error))):
             sums[i] += float(value)
+    if finite_alone and not all(map(math.isfinite, sums)):
+        finite = actual.isfinite()
+        return error_of(actual[finite], exact[finite], eps)
     mean, bias, square, error_square = (total / n for total in sums)
     rms, spread = math.sqrt(square), math.sqrt(max(square - mean * mean, 0.0))
     wobble = math.sqrt(max(error_square - bias * bias, 0.0))
@@ -122,9 +129,9 @@ def weigh(
     if differs is not None:
         return Weighed("NaN or infinity stands in the wrong places", differs, None)
     eps = torch.finfo(actual.dtype).eps
-    errors = error_of(actual, exact, eps)
+    errors = error_of(actual, exact, eps, finite_alone=True)
     if not learnt and (budget.learnt < LEARNT_CALLS or not budget.admits(errors)):
-        budget.learn(error_of(eager, exact, eps))
+        budget.learn(error_of(eager, exact, eps, finite_alone=True))
     if budget.admits(errors):
         return Weighed("", None, errors)
     over = max(budget.figures(), key=lambda f: f.candidate / f.budget)

@@ -138,7 +138,7 @@ class Judging:
     def judge_pair(self, pair: int) -> None:
         self.start(pair)
         rounds = self.rounds
-        for turn, (calls, twin) in enumerate(self.plan()):
+        for turn, (calls, twin) in enumerate(self.plan(pair)):
             samples = rounds.play(turn, calls, pair, twin)
             if turn >= SETTLING and not twin:
                 self.played += samples
@@ -213,27 +213,33 @@ class Judging:
     def new_weights(self) -> None:
         self.rounds.new_weights("telltales" if self.weights == "by_seed" else "all")
 
-    def plan(self) -> Iterator[tuple[int, bool]]:
+    def plan(self, pair: int) -> Iterator[tuple[int, bool]]:
         """K of each round, and whether there are near-duplicates among its calls.
 
         The first SETTLING ones let the workers' heaps grow; they are checked, not counted as time. Nor are those with a
-        near-duplicate, which could be answered from its original: no candidate can know beforehand which they are.
+        near-duplicate, which could be answered from its original: no candidate can know beforehand which they are. One whose
+        second lone call (the first may compile) was slow gets small blocks, and the planned ones too where it is slow no more.
         """
-        calls = self.bench.calls
         yield 1, False
         yield 1, False
-        if self.is_slow():
-            calls = [calls for calls in SLOW_CALLS if calls <= self.bench.calls[-1]]
+        slow = self.is_slow(self.rounds.last_elapsed["candidate"])
+        calls = [k for k in SLOW_CALLS if k <= self.bench.calls[-1]] if slow else self.bench.calls
         yield calls[-1], calls[-1] > 1
+        yield from self.timed_plan(calls)
+        own = [s.elapsed_us / s.k for s in self.played if s.pair == pair and s.side == "candidate" and s.k]
+        if slow and not self.is_slow(min(own)):
+            yield from self.timed_plan(self.bench.calls)
+
+    def timed_plan(self, calls: Sequence[int]) -> Iterator[tuple[int, bool]]:
         rounds = [(k, False) for k in self.case.protocol.timed_rounds(calls)]
         if calls[-1] > 1:
             rounds.append((_random.choice(calls[-2:]), True))
         yield from _random.sample(rounds, len(rounds))
 
-    def is_slow(self) -> bool:
-        """Whether blocks of the planned K would last for a long time: the second lone call tells, without its compiling."""
-        last, eager = self.rounds.last_elapsed["candidate"], float(self.bench.description["call_us"])
-        return last > SLOW_FACTOR * eager and last * self.bench.calls[-1] > SLOW_FACTOR * self.device.block_us
+    def is_slow(self, call_us: float) -> bool:
+        """Whether blocks of the planned K would last for a long time."""
+        eager = float(self.bench.description["call_us"])
+        return call_us > SLOW_FACTOR * eager and call_us * self.bench.calls[-1] > SLOW_FACTOR * self.device.block_us
 
     def trace(self) -> None:
         """Calls under the worker's own profiler, candidate and eager: who did the work, as they tell it.

@@ -135,13 +135,17 @@ def leave_decoy(hands: Hands, item: Published, other: torch.Tensor) -> bool:
     it did."""
     if item.number is not None or item.leaf.aliases_input or not item.leaf.size_bytes:
         return False
-    if item.leaf.extent == item.leaf.elements and other.stride() == item.leaf.stride:
+    if item.leaf.extent <= item.leaf.elements and other.stride() == item.leaf.stride:
         raw = other.as_strided((item.leaf.extent,), (1,)).view(torch.uint8)
     else:  # a view with gaps: what lies in them stays
         raw = hands.read(item.address, item.leaf.size_bytes)
         if raw is None:
             return False
-        raw.view(getattr(torch, item.leaf.dtype)).as_strided(item.leaf.shape, item.leaf.stride).copy_(other)
+        own = raw.view(getattr(torch, item.leaf.dtype)).as_strided(item.leaf.shape, item.leaf.stride)
+        for dim, step in enumerate(item.leaf.stride):
+            if step == 0:  # expanded: one place for all
+                own, other = own.narrow(dim, 0, 1), other.narrow(dim, 0, 1)
+        own.copy_(other)
     return hands.write(item.address, raw)
 
 

@@ -111,7 +111,7 @@ class Rounds:
 
     def once(self, turn: int, calls: int, pair: int, twin: bool) -> list[BlockSample]:
         self.lead = self.leading_calls() if calls == 1 and turn >= SETTLING else 0
-        self.fresh_inputs(self.lead + calls, families=turn < SETTLING, twin=twin)
+        self.fresh_inputs(self.lead + calls, families=turn < SETTLING or twin, twin=twin)
         samples = self.empty_block(pair)
         order = list(self.sides) if (turn + pair) % 2 == 0 else list(reversed(self.sides))
         for side in order:  # while the inputs lie in staging alone: what waits for its inputs does nothing yet
@@ -198,8 +198,10 @@ class Rounds:
         try:
             self.checks.block(worker, block, rows, self.recipes, lambda: self.watch.all_taken(len(block.slots)))
         except Wrong as wrong:
-            # Memory that the worker gave back since it was mapped shows old values: look before accusing anyone.
-            if worker.hands.told and worker.learn_segments(()):
+            # Memory that the worker gave back since it was mapped shows old values: look before accusing anyone. Once, for
+            # from then on outputs are clones, which stay where they are.
+            if worker.hands.told and not worker.clone and worker.learn_segments(()):
+                worker.clone = True
                 self.checks.forget_failure()
                 raise Again("candidate", MOVED) from wrong
             raise

@@ -38,13 +38,13 @@ class Worker:
 
     def __init__(
         self, box: sandbox.Sandbox | SubServer, layout: Layout, device: Device, region: Area, folder: Path, name: str,
-        memory_bytes: int, limit_s: float,
+        memory_bytes: int, limit_s: float, alone: bool,
     ) -> None:  # fmt: skip
-        """`limit_s` is how long it may take to answer, or for a block."""
+        """`limit_s` is how long it may take to answer, or for a block; `alone` says that nobody else runs in its sandbox."""
         self.layout, self.device, self.region, self.limit_s = layout, device, region, limit_s
         self.go = cpu.Region(f"go-{name}", protocol.GO_BYTES, readable_only=True)
         self.table = cpu.Region(f"table-{name}", layout.table_bytes)
-        self.freezer = freezer.create(f"kbench-{os.getpid()}-{name}", memory_bytes)
+        self.freezer = freezer.create(f"kbench-{os.getpid()}-{name}", memory_bytes, alone)
         self.log_path = folder / f"{name}.log"
         log = os.open(self.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         limits = {
