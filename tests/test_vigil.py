@@ -15,10 +15,12 @@ from kbench.devices.cpu import Cpu
 from kbench.errors import RefereeError
 from kbench.evaluate import NOTHING_TO_BUILD, Session, Settings, problem_case
 from kbench.models.builtin import builtin_solution
+from kbench.referee import judging
 from kbench.referee.judging import Judging
 from kbench.referee.lane import Lane
 from kbench.referee.rounds import MOST_UNFIT, Rounds
-from kbench.referee.watch import BUSY, EARLY, VIGIL_CALL_US, VIGIL_US
+from kbench.referee.watch import BUSY, EARLY, MOVED, VIGIL_CALL_US, VIGIL_US, Again
+from kbench.referee.worker import Worker
 from kbench.types import BlockSample, Status, Verdict
 
 ALONE_US = 1000.0
@@ -48,7 +50,7 @@ class Talkative(Cpu):
     late_us = held_us = 0.0  # after a candidate's block; while inputs come in
     canary_us = 0.0  # after a reference's block
     lengths: ClassVar[list[float]] = []  # of the vigils that were looked at
-    slowed_blocks = 0  # so many of the next blocks are taken while it is slowed down
+    slowed = False
     ends = 0  # so many vigils of the candidate's have ended too early
     alive = False  # whether a candidate's worker has been loaded
 
@@ -63,8 +65,7 @@ class Talkative(Cpu):
         return Watch(self, least_us)
 
     def conditions(self) -> dict[str, float]:
-        self.slowed_blocks -= 1
-        return {"throttle_mask": float(self.slowed_blocks >= 0)}
+        return {"throttle_mask": float(self.slowed)}
 
     def marks(self, conditions: dict[str, float]) -> tuple[str, ...]:
         return ("throttled",) if conditions.get("throttle_mask") else ()
@@ -193,14 +194,45 @@ def test_a_candidate_whose_work_may_go_on_reads_its_inputs_in_memory_of_its_own(
         assert regions["candidate", pair] == regions["eager", (pair + 1) % 2]  # they change places
 
 
-@pytest.mark.parametrize(("blocks", "marked"), [(3, False), (10_000, True)])
+@pytest.mark.parametrize(("slow", "marked"), [(2, False), (10_000, True)])
 def test_rounds_of_a_device_that_slowed_itself_down_are_played_again_and_marked_if_it_goes_on(
-    blocks: int, marked: bool, device: Talkative, judge: Callable[[], Verdict]
+    slow: int, marked: bool, device: Talkative, judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    device.slowed_blocks = blocks
+    once, left = Rounds.once, iter(range(slow))
+
+    def played(rounds: Rounds, *arguments: Any, **named: Any) -> list[BlockSample]:
+        device.slowed = device.slowed or next(left, None) is not None
+        try:
+            return once(rounds, *arguments, **named)
+        except Again as again:
+            device.slowed = again.side != "device" and device.slowed
+            raise
+
+    monkeypatch.setattr(Rounds, "once", played)
     verdict = judge()
     assert verdict.status is Status.CORRECT, verdict.message
     assert verdict.timing is not None
     assert ("throttled" in verdict.timing.flags) is marked
     again = next(gate.evidence for gate in verdict.gates if gate.name == "clock")
     assert f"{MOST_UNFIT if marked else 2} rounds played again (device: throttled)" in again
+
+
+def test_a_worker_in_the_middle_of_a_series_answers_what_it_is_asked(
+    judge: Callable[[], Verdict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It waited for its next block, deaf: one whose memory grew in a lone call was called `timeout`.
+    reach, asked = Rounds.reach, []
+
+    def reached(rounds: Rounds, side: str, worker: Worker, rows: Any) -> None:
+        if side == "candidate" and worker.series and not asked:
+            asked.append(worker.armed)
+            worker.ask("rest")
+            worker.freeze()
+            raise Again(side, MOVED)
+        reach(rounds, side, worker, rows)
+
+    monkeypatch.setattr(Rounds, "reach", reached)
+    monkeypatch.setattr(judging, "REFERENCE_LIMIT_S", 5.0)
+    verdict = judge()
+    assert verdict.status is Status.CORRECT, verdict.message
+    assert asked == [True]

@@ -70,7 +70,8 @@ class Worker:
         self.freeze()
 
     def ask(self, do: str, **order: Any) -> dict[str, Any]:
-        """Lets it go, and gives it something to do; it is not frozen when this returns."""
+        """Lets it go, and gives it something to do, for which an arming is ended; it is not frozen when this returns."""
+        self.listen()
         self.thaw()
         return self.line.ask({"do": do, **order}, self.limit_s)
 
@@ -88,8 +89,8 @@ class Worker:
         Once armed it hears nothing until its block: a round that is played again finds it so, and a reference whose round
         ended with the candidate's refusal.
         """
-        self.armed, self.series = True, series
         self.ask("arm", clone=self.clone, spin=self.device.spins, series=series)
+        self.armed, self.series = True, series
         self.freeze()
 
     def block(
@@ -170,7 +171,6 @@ class Worker:
 
     def rest(self) -> None:
         """Between two uses: gives memory back."""
-        self.listen()
         self.hands.close()
         self.ask("rest")
         self.freeze()
